@@ -76,6 +76,9 @@ pub struct Received {
 /// What an attacker makes of the messages that its own program sends.
 pub type Tampering = Box<dyn FnMut(&mut Vec<u8>)>;
 
+/// What an attacker makes of its answer about somebody that is excluded.
+pub type Lie<'a> = &'a dyn Fn(&mut Held);
+
 /// Programs whose messages take 10 ms. The first is the authority at first; each that plays has the player of its own number.
 pub struct Room<M> {
     pub now: Duration,
@@ -159,7 +162,7 @@ impl<M: Model> Room<M> {
 
     /// Asks everyone who stays what it has of somebody that is excluded, as the room of a mesh does, and decides where that ends. An attacker may make of its
     /// answer what it likes, and is believed about the items that others have too.
-    pub fn cut(&mut self, gone: usize, attacker: Option<(usize, &dyn Fn(&mut Held))>) -> Cut {
+    pub fn cut(&mut self, gone: usize, attacker: Option<(usize, Lie<'_>)>) -> Cut {
         let departing = Departing {
             peer: PeerId(gone as u16),
             incarnation: 1,
