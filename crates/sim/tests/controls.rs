@@ -8,7 +8,8 @@ use samestep_netem::{Jitter, LinkConfig, Loss};
 use samestep_session::{Match, SessionConfig};
 use samestep_sim::{NodeId, Testbed};
 use samestep_sync::{
-    Events, Input, Inputs, Live, Model, ModelKind, PlayerId, Replicate, RoomKind, Simulation,
+    EventDelayConfig, Events, GameDelay, Input, Inputs, Live, Model, ModelConfig, ModelKind,
+    PlayerId, Replicate, RoomKind, Simulation,
 };
 use samestep_wire::Wire;
 
@@ -70,6 +71,17 @@ struct Room {
 
 const ME: NodeId = NodeId(2);
 
+/// The default settings, but for a delay that would follow the network: two rooms would not have the same.
+fn config_of(kind: ModelKind) -> ModelConfig {
+    match kind.config() {
+        ModelConfig::EventDelay(config) => ModelConfig::EventDelay(EventDelayConfig {
+            delay: GameDelay::Constant(Duration::from_millis(150)),
+            ..config
+        }),
+        config => config,
+    }
+}
+
 impl Room {
     /// Three programs in a game that has begun; two of them play where there is a dedicated server.
     fn new(kind: ModelKind, room: RoomKind, latency: Duration) -> Room {
@@ -87,7 +99,10 @@ impl Room {
         for node in nodes {
             let to = (room, entrance::door(&testbed));
             let config = SessionConfig::new("range", 1);
-            let game = (Live::new(Range::default()), kind.config().build().unwrap());
+            let game = (
+                Live::new(Range::default()),
+                config_of(kind).build().unwrap(),
+            );
             entrance::enter(&mut testbed, to, node, config, game);
             testbed.run_for(Duration::from_secs(1));
         }

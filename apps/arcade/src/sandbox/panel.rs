@@ -264,7 +264,7 @@ fn trouble(ui: &mut egui::Ui, now: &Scenario, requested: &mut Vec<UserAction>) {
 
 /// One of several, below each other.
 fn radio(ui: &mut egui::Ui, is_chosen: bool, words: &str) -> egui::Response {
-    let size = vec2(ui.available_width(), 23.0);
+    let size = vec2(ui.available_width(), 20.0);
     let (rect, response) = ui.allocate_exact_size(size, egui::Sense::click());
     response.widget_info(|| {
         let kind = egui::Role::RadioButton;

@@ -164,8 +164,7 @@ fn one_who_vanishes_stops_nobody_before_or_after_the_room_notices() {
             let named = (second > 1).then_some(PeerId(gone as u16));
             assert_eq!(status.waiting_for, named.or(status.waiting_for));
         }
-        room.authority = if gone == 0 { 1 } else { 0 };
-        room.pass_roster_on();
+        room.exclude(&[gone], if gone == 0 { 1 } else { 0 });
         room.fight(5, 3000);
         room.run(500);
         room.assert_on_time();
