@@ -260,6 +260,11 @@ impl<C: Clone + PartialEq> Agreement<C> {
         }
     }
 
+    /// Whether a leader asks for [cuts](Event::Flush) before it excludes somebody: all members of a room must have the same.
+    pub fn set_cuts(&mut self, cuts: bool) {
+        self.config.cuts = cuts;
+    }
+
     /// Whether a learner has all that it takes to be a member, apart from the log.
     pub fn set_ready(&mut self, now: Duration, ready: bool) {
         if core::mem::replace(&mut self.ready, ready) != ready {

@@ -44,7 +44,6 @@ fn timers(rules: &Rules) -> AgreementConfig {
         // Waiting has a bound: who is not back within the grace period is given up.
         exclude: silence.unwrap_or(waits_for).max(suspect * 2),
         freeze,
-        cuts: true,
         ..AgreementConfig::default()
     }
 }
@@ -95,10 +94,18 @@ impl Mesh {
         }
     }
 
+    /// Where nobody plays, there is nothing to flush before somebody is excluded, and no answer to wait for.
+    fn config(&self, rules: &Rules) -> AgreementConfig {
+        AgreementConfig {
+            cuts: self.cuts.is_played(),
+            ..timers(rules)
+        }
+    }
+
     /// Opens a mesh with this room, which has one member.
     pub(super) fn found(&mut self, now: Duration, room: &Room, me: Member) {
         let number = room_number(room.id());
-        let agreement = Agreement::found(now, timers(&room.rules), number, me);
+        let agreement = Agreement::found(now, self.config(&room.rules), number, me);
         self.base = room.clone();
         self.cuts.begin(agreement.view(), room);
         self.agreement = Some(Box::new(agreement));
@@ -122,7 +129,7 @@ impl Mesh {
             // Who has left the room may still be in the view.
             self.cuts.note(&room);
         }
-        let (config, number) = (timers(&room.rules), room_number(room.id()));
+        let (config, number) = (self.config(&room.rules), room_number(room.id()));
         let agreement = Agreement::join_with(now, config, number, me, suffix);
         self.base = base;
         self.cuts.begin(agreement.view(), &room);

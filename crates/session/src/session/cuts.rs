@@ -39,6 +39,11 @@ impl Cuts {
         self.note(room);
     }
 
+    /// Whether a game is played, and answers.
+    pub(super) fn is_played(&self) -> bool {
+        self.answers
+    }
+
     /// Remembers who the members of a room are.
     pub(super) fn note(&mut self, room: &Room) {
         let peers = room.peers().iter();
@@ -89,6 +94,9 @@ impl Session {
     /// A game answers from now on for what members send it.
     pub(crate) fn answer_holds(&mut self) {
         self.mesh.cuts.answers = true;
+        if let Some(agreement) = &mut self.mesh.agreement {
+            agreement.set_cuts(true);
+        }
     }
 
     /// The agreement asks what there is of members that are about to be excluded.
