@@ -256,3 +256,76 @@ fn one_of_four_vanishes_and_another_is_cut_off_meanwhile() {
 fn two_of_five_vanish() {
     play_many(5, Second::Vanishes, 300..320);
 }
+
+/// Somebody leaves while three others vanish one after the other, each before the room has given the one before it up. Returns after what time nobody
+/// sees the one that left.
+fn leave_while_others_vanish(kind: &'static ModelKind, seed: u64) -> Duration {
+    let mut run = Run::new(kind, 9, seed);
+    run.run(Duration::from_secs(1), true);
+    let mut nodes: Vec<NodeId> = run.testbed.nodes().collect();
+    for at in (1..nodes.len()).rev() {
+        nodes.swap(at, run.rng.below(at as u32 + 1) as usize);
+    }
+    let (leaving, vanishing, staying) = (nodes[0], &nodes[1..4], &nodes[4..]);
+    let game = run.testbed.machine(leaving).expect("runs");
+    let peer = game.session().me().expect("a member");
+    let mut vanish_after: Vec<Duration> = Vec::new();
+    for at in 0..3 {
+        let jitter = Duration::from_millis(u64::from(run.rng.below(200)));
+        vanish_after.push(SILENCE * at * 3 / 4 + jitter);
+    }
+    let begun = run.testbed.now();
+    let mut gone = 0;
+    let mut left = false;
+    loop {
+        let now = run.testbed.now() - begun;
+        while gone < 3 && now >= vanish_after[gone] {
+            run.testbed.kill(vanishing[gone]);
+            run.progress.remove(&vanishing[gone]);
+            gone += 1;
+        }
+        if !left && gone == 1 {
+            let leave = |now, game: &mut Game| game.session_mut().leave(now, "bye");
+            run.testbed.with(leaving, leave);
+            run.progress.remove(&leaving);
+            left = true;
+        }
+        run.run(Duration::from_millis(20), true);
+        let sees = |node: &NodeId| {
+            let game = run.testbed.machine(*node).expect("runs");
+            game.session().room().peer(peer).is_some()
+        };
+        if left && !staying.iter().any(sees) {
+            return run.testbed.now() - begun - vanish_after[0];
+        }
+        assert!(now < SILENCE * 8, "{}, seed {seed}: still there", kind.name);
+    }
+}
+
+#[test]
+fn who_leaves_while_others_vanish_is_soon_gone() {
+    for kind in ModelKind::ALL {
+        if !["lockstep", "rollback"].contains(&kind.name) {
+            continue;
+        }
+        let waits = (0..20).map(|seed| leave_while_others_vanish(kind, seed));
+        let mut waits: Vec<Duration> = waits.collect();
+        waits.sort_unstable();
+        let (median, longest) = (waits[waits.len() / 2], waits[waits.len() - 1]);
+        println!(
+            "{}: gone after {median:?} (median), {longest:?} at most",
+            kind.name
+        );
+        // The leader may be among those who vanish, and so may its successor.
+        assert!(
+            median < SILENCE * 3 / 2 + VIEW_CHANGE,
+            "{}: {median:?}",
+            kind.name
+        );
+        assert!(
+            longest < SILENCE * 2 + VIEW_CHANGE,
+            "{}: {longest:?}",
+            kind.name
+        );
+    }
+}

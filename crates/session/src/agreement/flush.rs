@@ -66,6 +66,11 @@ impl Round {
         }
     }
 
+    /// Whether it has no answer of a member, or does not ask it.
+    pub(super) fn lacks(&self, who: Incarnation) -> bool {
+        !self.answers.contains_key(&who)
+    }
+
     /// Whether it is the round of this ballot for these, among these. Under another ballot members may have been asked to release what they held.
     pub(super) fn is_for(
         &self,

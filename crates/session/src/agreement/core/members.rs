@@ -80,7 +80,7 @@ impl<C: Clone + PartialEq> Agreement<C> {
 
     /// The members that stay and those that go: who said farewell, and who was silent for the exclusion time, but only if everyone who stays
     /// was heard after that silence was noticed. Where several fall silent one after another, that is waited for a quarter of the suspicion time; then those who
-    /// were not heard go too, if the others are a quorum.
+    /// were not heard go too, if the others are a quorum. So do those whose answer about a departed stream is waited for as long, and who were silent for the suspicion time.
     pub(super) fn kept(&self, now: Duration) -> (Vec<Member>, Vec<Incarnation>) {
         let me = self.me();
         let config = self.config;
@@ -103,11 +103,18 @@ impl<C: Clone + PartialEq> Agreement<C> {
         let patience = config.exclude + config.suspect / 4;
         let overdue = members().any(|m| silent_for(m.incarnation, patience));
         let without_doubtful = overdue && self.view().is_quorum(stays);
+        let holds_up = |m: Incarnation| {
+            silent_for(m, config.suspect) && self.flush.as_ref().is_some_and(|round| round.lacks(m))
+        };
+        let without_waiting =
+            overdue && self.view().is_quorum(|m| !left.contains(m) && !holds_up(m));
         let unwanted = &self.wishes.unwanted;
         let goes = |m: &Member| {
             let who = m.incarnation;
             let gone = left.contains(who) || (unwanted.contains(&who) && who != me);
-            gone || (silent(who) && all_stay) || (!stays(who) && without_doubtful)
+            gone || (silent(who) && all_stay)
+                || (!stays(who) && without_doubtful)
+                || (holds_up(who) && without_waiting)
         };
         let gone = members().filter(goes).map(|m| m.incarnation).collect();
         (members().filter(|m| !goes(m)).collect(), gone)
