@@ -92,7 +92,8 @@ pub struct Published {
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
-    /// Which case.
+    /// Which case. A star in a plan's file stands for any characters: the expectation is one about every case that fits, except those for which
+    /// the same metric has one of its own.
     pub case: String,
     /// Which metric.
     pub metric: String,
@@ -235,7 +236,7 @@ impl Plan {
             real: choices(&file.real)?,
             set: Choices::new(),
         };
-        let plan = Plan {
+        let mut plan = Plan {
             name: file.name,
             title: file.title,
             source: file.source,
@@ -245,7 +246,8 @@ impl Plan {
             expectations: file.expect,
             layers,
         };
-        plan.cases(Variant::default(), &[])?;
+        let cases = plan.cases(Variant::default(), &[])?;
+        plan.expectations = spelled_out(&plan.expectations, &cases).map_err(bad)?;
         plan.check_metrics().map_err(bad)?;
         Ok(plan)
     }
@@ -375,6 +377,44 @@ fn scalar(key: &Key, value: &toml::Value) -> Result<Value, LabError> {
     key.domain.check(key.name, value)
 }
 
+/// The expectations with a copy for every case that one with stars is about.
+fn spelled_out(expectations: &[Expectation], cases: &[Case]) -> Result<Vec<Expectation>, String> {
+    let mut all = Vec::new();
+    for expectation in expectations {
+        if !expectation.case.contains('*') {
+            all.push(expectation.clone());
+            continue;
+        }
+        let fits = cases
+            .iter()
+            .filter(|case| fits(&expectation.case, &case.name));
+        let has_own = |case: &&Case| {
+            let mut others = expectations.iter();
+            others.any(|e| e.case == case.name && e.metric == expectation.metric)
+        };
+        let before = all.len();
+        all.extend(fits.filter(|case| !has_own(case)).map(|case| Expectation {
+            case: case.name.clone(),
+            ..expectation.clone()
+        }));
+        if all.len() == before {
+            return Err(format!("no case fits \"{}\"", expectation.case));
+        }
+    }
+    Ok(all)
+}
+
+/// Whether a name fits a pattern in which stars stand for any characters.
+fn fits(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((start, rest)) => name.strip_prefix(start).is_some_and(|name| {
+            let mut ends = name.char_indices().map(|(at, _)| at).chain([name.len()]);
+            ends.any(|at| fits(rest, &name[at..]))
+        }),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -404,6 +444,26 @@ mod tests {
                 .all(|word| word.chars().all(|c| c.is_ascii_lowercase()));
             assert!(words, "plan names are lower-case words joined by hyphens");
         }
+    }
+
+    #[test]
+    fn stars_stand_for_any_characters() {
+        for (pattern, name, is_fit) in [
+            ("a/*/c", "a/b/c", true),
+            ("*=10/*", "a/ms=10/5%", true),
+            ("*=10/*", "a/ms=100/5%", false),
+            ("*", "", true),
+            ("a*", "ba", false),
+            ("*b*b", "abb", true),
+        ] {
+            assert_eq!(fits(pattern, name), is_fit, "{pattern} {name}");
+        }
+        let text = include_str!("../plans/migration.toml");
+        let plan = Plan::parse("migration", text).expect("it is built in");
+        assert!(plan.expectations.iter().all(|e| !e.case.contains('*')));
+        let error = Plan::parse("migration", &text.replace("*/dies/*", "*/sings/*"));
+        let words = error.err().expect("no case fits").to_string();
+        assert!(words.contains("no case fits \"*/sings/*\""), "{words}");
     }
 
     #[test]

@@ -6,8 +6,8 @@ use std::time::Duration;
 use samestep_netem::{LinkConfig, Loss, Rng};
 use samestep_session::{JoinTo, Match, MatchEvent, Role, SessionConfig, SessionEvent, State};
 use samestep_sync::{
-    EventStage, Events, Input, Inputs, Live, Model, ModelConfig, ModelKind, PlayerId, Replicate,
-    Simulation, Wire,
+    EventStage, Events, Input, Inputs, Live, Model, ModelConfig, ModelKind, PlayerId, Record,
+    Replicate, Simulation, Wire,
 };
 
 use crate::check::{Breach, Promise};
@@ -67,6 +67,8 @@ pub struct Migration {
 pub struct MigrationOutcome {
     /// The longest time in which the confirmed tick of each who was left did not advance.
     pub standstills: Vec<Duration>,
+    /// The longest time in which the picture of each who was left did not move.
+    pub frozen_pictures: Vec<Duration>,
     /// Events that were confirmed somewhere and did not happen, or happened again.
     pub events_lost: usize,
     /// Inputs that were taken from players who were left, and came to nothing.
@@ -88,6 +90,15 @@ struct Tally {
     last_gap: [u32; 3],
     /// Changes with every tick.
     mix: u32,
+    hand: Hand,
+}
+
+/// The hand of a clock: what would be seen to stand still.
+#[derive(Clone, Copy, Default, Record)]
+struct Hand {
+    /// Moves by a thousand with every tick, and between ticks in a picture.
+    #[field(blend = "linear")]
+    position: u32,
 }
 
 /// A player counts.
@@ -111,6 +122,7 @@ impl Simulation for Tally {
 
     fn step(&mut self, inputs: &Inputs<'_, Count>, events: &mut Events<Counted>) {
         self.mix = self.mix.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        self.hand.position = 1000 * inputs.tick().0 as u32;
         for (player, input) in inputs.iter() {
             if let Some(number) = input.0 {
                 let last = &mut self.last[usize::from(player.0) % 32];
@@ -134,10 +146,36 @@ struct Watched {
     /// The last number that was taken from its player.
     given: u32,
     confirmed_tick: u64,
-    advanced_at: Duration,
-    standstill: Duration,
+    progress: Progress,
+    picture: Progress,
+    /// The position of the hand in the picture.
+    hand: u32,
     confirmed: BTreeMap<Counted, u64>,
     events_twice: usize,
+}
+
+/// How far something has got that should never stand still.
+#[derive(Clone, Copy, Default)]
+struct Progress {
+    advanced_at: Duration,
+    longest: Duration,
+}
+
+impl Progress {
+    fn advance(&mut self, now: Duration) {
+        self.longest = self.longest(now);
+        self.advanced_at = now;
+    }
+
+    /// The longest standstill so far.
+    fn longest(&self, now: Duration) -> Duration {
+        self.longest.max(now - self.advanced_at)
+    }
+
+    /// Forgets what has been.
+    fn restart(&mut self, now: Duration) {
+        (self.advanced_at, self.longest) = (now, Duration::ZERO);
+    }
 }
 
 struct World<'m> {
@@ -303,7 +341,8 @@ impl World<'_> {
         self.lost_at = Some(self.testbed.now());
         let now = self.testbed.now();
         for watched in self.watched.values_mut() {
-            watched.advanced_at = now;
+            watched.progress.advanced_at = now;
+            watched.picture.advanced_at = now;
         }
         if self.migration.loss == HostLoss::Leaves {
             self.testbed
@@ -387,10 +426,14 @@ impl World<'_> {
                         watched.events_twice += 1;
                     }
                 }
+                let hand = game.shown(local).hand.position;
+                if hand > watched.hand {
+                    watched.picture.advance(now);
+                    watched.hand = hand;
+                }
                 let tick = game.status().confirmed_tick.0;
-                if tick > watched.confirmed_tick || watched.advanced_at.is_zero() {
-                    watched.standstill = watched.standstill.max(now - watched.advanced_at);
-                    watched.advanced_at = now;
+                if tick > watched.confirmed_tick || watched.progress.advanced_at.is_zero() {
+                    watched.progress.advance(now);
                 } else if tick < watched.confirmed_tick && *game.session().state() == State::InSync
                 {
                     // It goes on from an earlier state: it stood still until it is where it was.
@@ -400,7 +443,8 @@ impl World<'_> {
             });
             told.into_iter().for_each(&mut *self.trace);
             if self.lost_at.is_none() {
-                (watched.standstill, watched.advanced_at) = (Duration::ZERO, now);
+                watched.progress.restart(now);
+                watched.picture.restart(now);
             }
         }
     }
@@ -408,18 +452,14 @@ impl World<'_> {
     /// Nobody does anything any more: everyone comes to the same end.
     fn settle(&mut self) -> Result<(), String> {
         let host = self.host()?;
-        let mut looks = Vec::new();
-        for (node, watched) in &self.watched {
-            if self.migration.loss != HostLoss::WhileJoining || watched.given > 0 {
-                looks.push(
-                    watched
-                        .standstill
-                        .max(self.testbed.now() - watched.advanced_at),
-                );
-                let _ = node;
-            }
+        let now = self.testbed.now();
+        let joined_late = self.migration.loss == HostLoss::WhileJoining;
+        let played = self.watched.values();
+        for watched in played.filter(|watched| !joined_late || watched.given > 0) {
+            let outcome = &mut self.outcome;
+            outcome.standstills.push(watched.progress.longest(now));
+            outcome.frozen_pictures.push(watched.picture.longest(now));
         }
-        self.outcome.standstills = looks;
         self.run_for(Duration::from_secs(4), false);
         let state = |node: NodeId| {
             let game = self.testbed.machine(node);

@@ -30,7 +30,7 @@ fn assert_hold(suite: Suite, seeds: &[u64]) {
 fn promises_of_sessions_that_were_once_broken_hold() {
     let seeds = [
         71, 134, 201, 209, 212, 237, 253, 319, 468, 518, 597, 724, 869, 951, 967, 979, 1069, 1138,
-        550, 876, 1442, 2109, 3079, 4054, 4648,
+        550, 876, 1442, 2109, 3079, 4054, 4648, 5396,
     ];
     assert_hold(Suite::SESSIONS, &seeds);
 }

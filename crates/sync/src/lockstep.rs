@@ -311,10 +311,10 @@ impl Model for Lockstep {
         if self.schedule.start.is_none() || self.room.roster.is_none() {
             return;
         }
-        let awaits_host = self.transfer.has_new_host && self.room.is_hub();
-        if awaits_host && now < self.transfer.awaits_host_until {
-            // Nothing counts before its state: what was given since is given again then.
-            return self.timers.wake_at(self.transfer.awaits_host_until);
+        if self.transfer.has_new_host && self.room.is_hub() {
+            // Nothing counts before its state: what is given meanwhile is given again then. Until then it is predicted.
+            self.simulate(now, world);
+            return self.timers.wake_at(now + self.schedule.tick_time);
         }
         self.adjust_schedule(now);
         self.adjust_game_delay(now);

@@ -20,7 +20,7 @@ const KEYS: &[&[Key]] = &[
         Key::text(
             "model",
             "state-sync",
-            Domain::Choice(&["lockstep", "rollback", "snapshot", "state-sync", "rewind"]),
+            Domain::Choice(&["lockstep", "rollback", "event-delay", "snapshot", "state-sync", "rewind"]),
             "what keeps the match in step",
         )
         .labelled(|value| Some(value.to_string())),
@@ -60,6 +60,12 @@ const METRICS: &[Metric] = &[
     Metric::new("standstill_p95", "ms", "the same, 95th percentile"),
     Metric::new("standstill_max", "ms", "the same, longest"),
     Metric::new(
+        "picture_p95",
+        "ms",
+        "the longest time in which the picture of a survivor does not move, 95th percentile of all survivors and repeats",
+    ),
+    Metric::new("picture_max", "ms", "the same, longest"),
+    Metric::new(
         "events_lost",
         "",
         "events that a survivor was told to be confirmed and that did not happen, or happened again",
@@ -81,8 +87,12 @@ fn run(context: &RunContext) -> Result<Findings, LabError> {
     let mut findings = Findings::default();
     let mut lines = Vec::new();
     for (case, repeats) in &measured {
-        let all = repeats.iter().flat_map(|outcome| &outcome.standstills);
-        let all: Samples = all.map(|time| time.as_secs_f64() * 1e3).collect();
+        let samples = |of: fn(&MigrationOutcome) -> &Vec<Duration>| -> Samples {
+            let all = repeats.iter().flat_map(of);
+            all.map(|time| time.as_secs_f64() * 1e3).collect()
+        };
+        let all = samples(|outcome| &outcome.standstills);
+        let pictures = samples(|outcome| &outcome.frozen_pictures);
         let sorted = all.sorted();
         let count = |of: fn(&MigrationOutcome) -> usize| -> Option<f64> {
             Some(repeats.iter().map(|outcome| of(outcome) as f64).sum())
@@ -91,6 +101,8 @@ fn run(context: &RunContext) -> Result<Findings, LabError> {
             all.mean(),
             sorted.percentile(95.0),
             all.max(),
+            pictures.sorted().percentile(95.0),
+            pictures.max(),
             count(|outcome| outcome.events_lost),
             count(|outcome| outcome.inputs_lost),
             count(|outcome| usize::from(!outcome.broken.is_empty())),

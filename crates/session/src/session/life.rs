@@ -340,7 +340,11 @@ impl Session {
         let mut next: Option<Duration> = None;
         let expected = self.mesh.expected(&self.room);
         for (peer, since) in &self.leading.absent_since {
-            if self.leading.wishes.iter().any(|(wished, _)| wished == peer) {
+            let mut wished = self.leading.wishes.iter();
+            // Who is about to be away was told to be silent some time ago, and may have been heard since.
+            let known = self.room.peer(*peer);
+            let is_here = known.is_some_and(|p| p.presence == Presence::InSync);
+            if is_here || wished.any(|(wished, _)| wished == peer) {
                 continue;
             }
             let (grace, reason) = match expected.peer(*peer).map(|p| p.presence) {

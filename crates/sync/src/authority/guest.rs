@@ -17,8 +17,8 @@ use crate::standby::AcceptedInputs;
 use crate::stream::{JitterBuffer, JitterBufferConfig, Store};
 use crate::switch::Beginning;
 use crate::{
-    AdoptError, Delivery, InputKind, ModelEvent, PeerId, PlayerId, RemotePlayers, Table, Tick,
-    TickInputs, ViewTime, World,
+    AdoptError, Delivery, InputKind, Interpolation, ModelEvent, PeerId, PlayerId, RemotePlayers,
+    Table, Tick, TickInputs, ViewTime, World,
 };
 
 /// The maximum number of a player's inputs that wait for a tick of their own.
@@ -41,6 +41,8 @@ pub(super) struct Guest {
     pub kinds: Kinds,
     pub store: Store,
     playout: JitterBuffer,
+    /// What another authority sent, to be drawn until this one's beginning is.
+    former: Option<Box<Former>>,
     pub table: Table,
     pub held: TickInputs,
     /// What the authority sends beside the state.
@@ -97,6 +99,14 @@ pub(super) struct LocalInput {
     pub input: Vec<u8>,
 }
 
+/// What was received of another authority.
+#[derive(Debug)]
+struct Former {
+    store: Store,
+    /// The tick from which another goes on.
+    upto: Tick,
+}
+
 impl Guest {
     pub(super) fn new(kinds: Kinds, context: &Context) -> Guest {
         let playout = JitterBufferConfig {
@@ -109,6 +119,7 @@ impl Guest {
             table: Table::new(kinds.schema().clone()),
             kinds,
             playout: JitterBuffer::new(playout),
+            former: None,
             held: TickInputs::new(),
             extras: SentExtras::default(),
             epoch: 0,
@@ -173,6 +184,19 @@ impl Guest {
             handled.map_err(|error| AdoptError::Malformed(error.to_string()))?;
         }
         fresh.every = every;
+        let schedule = (context.start, context.schedule_offset);
+        let start = start
+            .checked_sub(Duration::from_micros(1))
+            .or(context.start);
+        if self.has_begun() && schedule == (start, schedule_offset) {
+            // The game goes on where it was: so does the picture.
+            core::mem::swap(&mut fresh.playout, &mut self.playout);
+            fresh.playout.on_new_sender();
+            let store =
+                core::mem::replace(&mut self.store, Store::new(self.kinds.schema().clone()));
+            let upto = Tick(tick);
+            fresh.former = Some(Box::new(Former { store, upto }));
+        }
         fresh.playout.set_interval(context.tick_time * every as u32);
         (fresh.epoch, fresh.predicted_tick, fresh.confirmed_tick) = (epoch, Tick(tick), Tick(tick));
         (fresh.events_upto, fresh.events_delivered) = (Tick(tick), Tick(tick));
@@ -181,8 +205,7 @@ impl Guest {
         let checksum = world.checksum();
         world.record_checksum(Tick(tick), checksum);
         fresh.pending = self.take_unaccepted(&accepted);
-        let start = start.checked_sub(Duration::from_micros(1));
-        context.start = start.or(context.start);
+        context.start = start;
         context.schedule_offset = schedule_offset;
         *self = fresh;
         tracing::debug!(tick, bytes = state.len(), "state of the authority adopted");
@@ -605,12 +628,8 @@ impl Guest {
         let tick_time = context.tick_time.as_secs_f64();
         let extrapolate = settings.snapshot.extrapolate.as_secs_f64() / tick_time;
         let Some(prediction) = &settings.prediction else {
-            self.store.sample(
-                ticks,
-                settings.snapshot.interpolation,
-                extrapolate,
-                &mut self.table,
-            );
+            let interpolation = settings.snapshot.interpolation;
+            self.sample(ticks, interpolation, extrapolate);
             world.scene().draw(now, Some(&self.table), None);
             return true;
         };
@@ -630,17 +649,23 @@ impl Guest {
                 world.scene().draw(now, Some(&self.table), Some(own));
             }
             RemotePlayers::Interpolated => {
-                self.store.sample(
-                    ticks,
-                    settings.snapshot.interpolation,
-                    extrapolate,
-                    &mut self.table,
-                );
+                let interpolation = settings.snapshot.interpolation;
+                self.sample(ticks, interpolation, extrapolate);
                 world.scene().draw(now, Some(&self.table), Some(own));
                 self.see(ticks);
             }
         }
         true
+    }
+
+    /// Samples what is shown of a moment: before the beginning with this authority, what the former one sent.
+    fn sample(&mut self, ticks: f64, interpolation: Interpolation, extrapolate: f64) {
+        self.former = self.former.take().filter(|f| ticks < f.upto.0 as f64);
+        let store = match &mut self.former {
+            Some(former) => &mut former.store,
+            None => &mut self.store,
+        };
+        store.sample(ticks, interpolation, extrapolate, &mut self.table);
     }
 
     /// Remembers what players have seen last.

@@ -248,6 +248,10 @@ impl Lockstep {
         let Some(authority) = self.room.authority() else {
             return;
         };
+        if self.transfer.has_new_host {
+            // Nothing counts before its state: what was given since is given again then.
+            return;
+        }
         // Inputs of a quarter of a turn share a packet: turns are long where latency is high anyway.
         if let Some(since) = self.pending.since {
             let wait = self.schedule.tick_time * (self.stats.turn_length / 4) as u32;

@@ -23,8 +23,6 @@ use crate::{
 const LAYOUT: u64 = 3;
 /// A replacement of the state that was announced and has not arrived is waited for as long before the authority is asked for its state.
 const AWAIT_REPLACEMENT: Duration = Duration::from_secs(1);
-/// How long the state of a new host is waited for.
-const NEW_HOST: Duration = Duration::from_millis(400);
 /// Messages that may wait for the world: of all peers, and of one.
 const MAX_FOR_WORLD: usize = 64;
 const MAX_FOR_WORLD_OF_ONE: usize = 8;
@@ -48,8 +46,6 @@ pub(super) struct StateTransfer {
     next_state: BTreeMap<PeerId, Duration>,
     /// The host is another: the state that it sends counts, also if it is of an earlier tick.
     pub(super) has_new_host: bool,
-    /// Until then that is waited for.
-    pub(super) awaits_host_until: Duration,
     /// At a host that took over: the last inputs that are in the state it went on from.
     pub(super) recent: Vec<RecentInput>,
     /// What spectators that see the game later are sent, and when; in this order.
@@ -120,7 +116,6 @@ impl Lockstep {
             self.desync.on_new_authority();
             self.substitution.on_new_authority();
             self.transfer.has_new_host = !roster.is_mesh && roster.me != roster.authority;
-            self.transfer.awaits_host_until = now + NEW_HOST;
         }
         self.note_announcing(now);
         self.timers.wake_at(now);

@@ -9,6 +9,9 @@ use crate::standby::write_record;
 use crate::switch::{Beginning, SwitchableModel};
 use crate::{AdoptError, Handover, Member, NotFed, PeerId, Tick, World};
 
+/// A new host that is behind the schedule by no more catches up.
+const CAUGHT_UP: Duration = Duration::from_millis(350);
+
 impl Lockstep {
     pub(super) fn first_record(&mut self, world: &mut dyn World) -> Option<Vec<u8>> {
         if !self.room.is_authority() {
@@ -26,6 +29,18 @@ impl Lockstep {
         let log = log.ok_or(NotFed)?;
         let record = || write_record(&self.handover(), None, &log);
         Ok((!log.is_empty()).then(record))
+    }
+
+    /// How much of the time in which there was no host is not caught up with: all, or, if it was no more than it takes to hand over, what exceeds
+    /// prediction until the first inputs come.
+    fn not_caught_up(&self, late: Duration) -> Duration {
+        let predicted = match self.predicts() {
+            _ if late > CAUGHT_UP => Duration::ZERO,
+            true => self.schedule.tick_time * self.simulated.window() as u32,
+            false => return Duration::ZERO,
+        };
+        let answered = late + 2 * self.room.max_latency();
+        late.min(answered.saturating_sub(predicted))
     }
 
     fn handover(&self) -> Handover {
@@ -53,8 +68,8 @@ impl Lockstep {
         let followed = self.simulated.confirmed_tick;
         self.schedule.set_rate(world.ticks_per_second());
         (self.schedule.start, self.schedule.offset) = (handover.start, handover.schedule_offset);
-        // The time in which there was no host is not caught up with.
         let late = self.schedule.due(tick).map(|due| now.saturating_sub(due));
+        let late = late.map(|late| self.not_caught_up(late));
         match handover.start {
             Some(start) => self.begin(
                 now,

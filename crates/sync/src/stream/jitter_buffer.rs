@@ -158,12 +158,20 @@ impl JitterBuffer {
         self.interval = interval.as_secs_f64().max(0.001);
     }
 
+    /// Another sends from now on, with numbers and latencies of its own. What is shown goes on.
+    pub fn on_new_sender(&mut self) {
+        self.newest = None;
+        self.arrivals = Arrivals::default();
+    }
+
     /// The part of this number, which tells of `tick_time`, has arrived; once for each.
     pub fn handle_arrival(&mut self, now: Duration, tick_time: Duration, number: u32) {
         self.on_awake(now);
         let (at, delay) = (now.as_secs_f64(), signed(now, tick_time));
         let Some(newest) = self.newest else {
-            self.begin(now, delay);
+            if self.since.is_none() {
+                self.begin(now, delay);
+            }
             self.newest = Some(Newest { tick_time, number });
             self.arrivals.begin(at, delay);
             return;
