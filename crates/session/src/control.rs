@@ -280,6 +280,12 @@ pub(crate) enum Proposal {
     },
     /// No change: the newcomer has gone.
     Withdrawn,
+    /// The proposing peer saw another break the rules.
+    Report {
+        against: PeerId,
+        #[wire(max_len = 255)]
+        words: String,
+    },
 }
 
 impl Proposal {

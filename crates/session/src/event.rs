@@ -69,6 +69,16 @@ pub enum SessionEvent {
         /// Who.
         peer: PeerId,
     },
+    /// A peer saw another break the rules ([`Session::report`](crate::Session::report)). The members of a mesh drop whom more than half of them report;
+    /// in a hosted room the host decides.
+    Reported {
+        /// Who says so.
+        by: PeerId,
+        /// Of whom.
+        peer: PeerId,
+        /// What it saw.
+        words: String,
+    },
     /// A peer is in sync: for the first time, or again.
     PeerInSync {
         /// Who.

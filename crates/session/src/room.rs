@@ -142,6 +142,9 @@ pub struct PeerInfo {
     pub(crate) denied: Vec<u32>,
     /// Its vote that the game is over: a hash of the result.
     pub(crate) end_vote: Option<u64>,
+    /// Who saw it break the rules.
+    #[wire(max_len = 255)]
+    pub(crate) reported_by: Vec<PeerId>,
 }
 
 /// A player of the room.
@@ -451,6 +454,27 @@ impl Room {
                 && present().count() >= usize::from(least).max(1)
                 && present().all(|p| p.ready)
         })
+    }
+
+    /// Notes that a peer has reported another; once.
+    pub(crate) fn add_report(&mut self, by: PeerId, against: PeerId) {
+        let is_here = self.peer(by).is_some() && by != against;
+        if let Some(info) = self.peer_mut(against).filter(|_| is_here)
+            && !info.reported_by.contains(&by)
+            && info.reported_by.len() < 255
+        {
+            info.reported_by.push(by);
+        }
+    }
+
+    /// The members of a mesh that have reported another, if these are more than half of those who take part, itself included.
+    pub(crate) fn convicted_by(&self, peer: PeerId) -> Option<usize> {
+        let takes_part =
+            |p: &&PeerInfo| p.presence == Presence::InSync && p.kind != PeerKind::Spectator;
+        let here: Vec<PeerId> = self.peers.iter().filter(takes_part).map(|p| p.id).collect();
+        let reports = &self.peer(peer)?.reported_by;
+        let votes = here.iter().filter(|p| reports.contains(p)).count();
+        (self.is_mesh() && votes * 2 > here.len()).then_some(votes)
     }
 
     /// The result that more than half of those in sync agree on, if they do.

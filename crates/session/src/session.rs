@@ -18,6 +18,7 @@ mod permission;
 mod propose;
 mod prove;
 mod receive;
+mod report;
 mod resume;
 mod send;
 mod setup;

@@ -118,6 +118,14 @@ impl Console {
                     json!({"event": "left", "peer": peer.0, "name": name, "why": why}),
                 );
             }
+            SessionEvent::Reported { by, peer, words } => {
+                let words = printable(&words);
+                let (reporter, name) = (self.painted(by), self.painted(peer));
+                self.notice(
+                    &format!("{reporter} reports {name}: {words}"),
+                    json!({"event": "reported", "by": by.0, "peer": peer.0, "words": words}),
+                );
+            }
             SessionEvent::AuthorityChanged { authority } => {
                 self.about(authority, "now decides what comes first", "authority");
             }

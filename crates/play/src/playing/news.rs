@@ -66,6 +66,10 @@ impl<G: Playable> Playing<G> {
                 self.about(peer, &format!("left{why}"));
                 self.names.remove(&peer);
             }
+            SessionEvent::Reported { by, peer, words } => {
+                let name = self.name_of(peer);
+                self.about(by, &format!("reports {name}: {}", printable(&words)));
+            }
             SessionEvent::Refused { address, reason } => {
                 let why = printable(&reason.to_string());
                 self.say_here(format!("refused somebody at {address}: {why}"));

@@ -75,6 +75,12 @@ impl<S: Simulation, M: Model, T: Transport> Game<S, M, T> {
         self.as_authority(|now, session| session.ban(now, peer, lasting, words))
     }
 
+    /// Reports that a peer breaks the rules. The members of a mesh drop whom more than half of them report; elsewhere the host decides: see
+    /// [`Session::report`].
+    pub fn report(&mut self, peer: PeerId, words: &str) {
+        self.with_session(|now, session| session.report(now, peer, words));
+    }
+
     /// Closes the room for everybody, instead of handing it over: see [`Session::close_room`].
     pub fn close_room(&mut self, words: &str) {
         self.with_session(|now, session| session.close_room(now, words));

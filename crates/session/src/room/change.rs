@@ -99,6 +99,13 @@ pub(crate) enum Change {
         #[wire(max_len = 8)]
         standbys: Vec<(PeerId, Option<Address>)>,
     },
+    /// A peer saw another break the rules.
+    Reported {
+        by: PeerId,
+        against: PeerId,
+        #[wire(max_len = 255)]
+        words: String,
+    },
 }
 
 /// A peer that is admitted.
@@ -179,6 +186,7 @@ impl Room {
                     info.end_vote = Some(*vote);
                 }
             }
+            Change::Reported { by, against, .. } => self.add_report(*by, *against),
             Change::End { result } => {
                 self.games += 1;
                 self.phase = Phase::Ended {
@@ -234,6 +242,7 @@ impl Room {
                 settled,
                 denied: Vec::new(),
                 end_vote: None,
+                reported_by: Vec::new(),
             },
         );
         for (id, profile) in &newcomer.players {

@@ -129,6 +129,7 @@ impl Session {
             }
             Change::Start { .. } => self.announce_start(now),
             Change::EndVote { .. } | Change::TieBreaker { .. } => {}
+            Change::Reported { by, against, words } => self.on_reported(now, by, against, words),
             Change::End { result } => {
                 let had_begun = core::mem::take(&mut self.clock.started);
                 // A game that began and ended while this program was away is none that it took part in.

@@ -159,6 +159,7 @@ impl Session {
         }
         self.freeze_or_thaw(now);
         self.drop_silent(now);
+        self.drop_convicted(now);
     }
 
     /// Connects to a member there is no connection to. The one that came later dials.

@@ -160,7 +160,12 @@ pub(super) fn denies(
         .is_some_and(|p| p.kind == PeerKind::Spectator);
     match proposal {
         Proposal::Start if !by_authority => Some("only the authority starts the game"),
-        Proposal::Settings(_) | Proposal::End { .. } | Proposal::Rematch if watches => {
+        Proposal::Settings(_)
+        | Proposal::End { .. }
+        | Proposal::Rematch
+        | Proposal::Report { .. }
+            if watches =>
+        {
             Some("spectators do not decide")
         }
         Proposal::Admit { .. } if !room.is_mesh() && !by_authority => {

@@ -16,6 +16,7 @@ use crate::secret;
 use crate::session::Session;
 use crate::session::admit::{Admission, Replaced};
 use crate::session::permission::denies;
+use crate::session::report::consider_report;
 
 /// Unanswered proposals are said again after this long.
 const SAY_AGAIN: Duration = Duration::from_millis(700);
@@ -38,6 +39,14 @@ pub(super) struct Proposals {
 struct Open {
     open: VecDeque<(u32, Proposal)>,
     last: u32,
+}
+
+impl Proposals {
+    /// Whether this is proposed already and not settled.
+    pub(super) fn is_open(&self, proposal: &Proposal) -> bool {
+        let lane = &self.lanes[proposal.lane() as usize];
+        lane.open.iter().any(|(_, open)| open == proposal)
+    }
 }
 
 /// What others, and this program itself, have proposed to the authority.
@@ -85,7 +94,7 @@ impl Askers {
 }
 
 /// What the authority makes of a proposal.
-enum Decision {
+pub(super) enum Decision {
     Change(Change),
     /// It was that way already.
     Nothing,
@@ -124,7 +133,7 @@ fn action_bytes(proposal: &Proposal) -> usize {
     }
 }
 
-fn words(text: &str) -> Decision {
+pub(super) fn words(text: &str) -> Decision {
     Decision::Deny(text.as_bytes().to_vec())
 }
 
@@ -563,6 +572,7 @@ impl Session {
                 }
             }
             Proposal::Withdrawn => Decision::Nothing,
+            Proposal::Report { against, words } => consider_report(&expected, from, against, words),
         }
     }
 
