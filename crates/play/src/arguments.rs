@@ -34,6 +34,9 @@ pub struct HostArguments {
     /// The game, as a server opens it.
     #[command(flatten)]
     pub serve: ServeArguments,
+    /// Open a room without a host: everyone is connected to everyone, and whoever leaves, the game goes on
+    #[arg(long, help_heading = "Room", conflicts_with_all = ["bots", "journal", "lobby_key"])]
+    pub mesh: bool,
     /// The player.
     #[command(flatten)]
     pub player: PlayerArguments,
@@ -73,6 +76,9 @@ pub struct JoinArguments {
     /// Where the secret is kept with which one comes back to one's place and score after a crash [default: a file in the user's state directory]
     #[arg(long, value_name = "FILE")]
     pub rejoin: Option<PathBuf>,
+    /// The room is one without a host: join it through any of its members
+    #[arg(long)]
+    pub mesh: bool,
     /// What a lobby gave.
     #[command(flatten)]
     pub token: TokenArguments,
@@ -304,6 +310,15 @@ impl Command {
     pub fn needs_window(&self) -> bool {
         let player = self.player();
         player.is_some_and(|player| player.bot.is_none() && !player.with.is_empty())
+    }
+
+    /// Whether the room is one without a host, as far as the command line says.
+    pub(crate) fn is_mesh(&self) -> bool {
+        match self {
+            Command::Host(arguments) => arguments.mesh,
+            Command::Join(arguments) => arguments.mesh,
+            Command::Serve(_) | Command::Watch(_) => false,
+        }
     }
 
     /// How many play on this program.

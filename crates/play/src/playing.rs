@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use samestep::session::discovery::Announcement;
 use samestep::session::{LeaveReason, PeerId, Phase, Presence};
-use samestep::sync::{Model, PlayerId, Simulation, TimedEvent};
+use samestep::sync::{Model, PlayerId, Simulation, Tick, TimedEvent};
 use samestep::transport::Transport;
 use samestep::{Game, GameError};
 use samestep_playable::{Playable, Setup};
@@ -75,6 +75,8 @@ pub struct Playing<G: Playable> {
     has_disagreed: bool,
     /// How many matches have ended here.
     matches: u32,
+    /// When, and at which tick, the match was decided, as far as this program knows.
+    decided: Option<(Duration, Tick)>,
     leaving: bool,
     /// Who would take the place of this program, as people were told.
     standbys: Vec<PeerId>,
@@ -177,7 +179,7 @@ impl<G: Playable> Playing<G> {
             file.remove();
         }
         self.write_recording()?;
-        if self.hosting.is_some() && !self.leaving && self.is_finished() {
+        if self.hosting.is_some() && !self.is_mesh() && !self.leaving && self.is_finished() {
             self.game.close_room("");
         }
         let left = self.game.leave("");
@@ -229,6 +231,11 @@ impl<G: Playable> Playing<G> {
     /// Whether this program opened the game, and so starts and ends matches.
     pub fn is_host(&self) -> bool {
         self.hosting.is_some()
+    }
+
+    /// Whether the room is one without a host.
+    fn is_mesh(&self) -> bool {
+        self.game.driver().machine().session().role().is_mesh()
     }
 
     /// Whether this program's players are all ready; `None` if nobody plays here.

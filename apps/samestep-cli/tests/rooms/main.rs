@@ -11,3 +11,4 @@ mod namespaces;
 mod outlived;
 mod played;
 mod terminal;
+mod without_host;

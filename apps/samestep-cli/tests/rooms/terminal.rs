@@ -92,6 +92,12 @@ impl Terminal {
         }
     }
 
+    /// Waits for a line that contains this as long as there are others, each in time.
+    #[track_caller]
+    pub fn expect_at_last(&mut self, wanted: &str) {
+        while !self.expect("").contains(wanted) {}
+    }
+
     /// The number after these words in the next line that has them.
     #[track_caller]
     pub fn expect_number(&mut self, words: &str) -> u16 {

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use samestep::session::{Phase, Presence, Role, Settings};
-use samestep::sync::Tick;
 use samestep_playable::{Choices, Level, Playable, Setup};
 
 use super::{Playing, Stage, named};
@@ -13,6 +12,8 @@ use crate::journal::Kept;
 
 /// How long a decided match is still shown before it ends; by then everyone knows its last ticks.
 const SHOWN: Duration = Duration::from_secs(3);
+/// An end that is proposed and not agreed on is proposed again.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
 /// How long the table of a match stands before the next one is prepared without somebody who asks for it.
 const PAUSE: Duration = Duration::from_secs(8);
 /// A newcomer takes about a second to know the common time, and can be given another state only then.
@@ -30,8 +31,6 @@ pub(super) struct Hosting {
     wants_start: bool,
     /// When a peer last came or went.
     pub(super) changed_at: Duration,
-    /// When, and at which tick, the match was decided.
-    decided: Option<(Duration, Tick)>,
     pub(super) ended_at: Option<Duration>,
 }
 
@@ -60,7 +59,6 @@ impl Hosting {
             is_stale: false,
             wants_start: false,
             changed_at: Duration::ZERO,
-            decided: None,
             ended_at: None,
         }
     }
@@ -75,14 +73,13 @@ impl Hosting {
             is_stale: false,
             wants_start: false,
             changed_at: Duration::ZERO,
-            decided: None,
             ended_at: None,
         }
     }
 
     /// A match has ended.
     pub(super) fn on_end(&mut self, now: Duration) {
-        (self.ended_at, self.decided) = (Some(now), None);
+        self.ended_at = Some(now);
         (self.is_stale, self.wants_start) = (true, false);
     }
 }
@@ -127,10 +124,17 @@ impl<G: Playable> Playing<G> {
     /// Follows who hosts: this program may have taken the host's place, or lost it.
     fn follow_host(&mut self) {
         let session = self.game.driver().machine().session();
-        let hosts = matches!(session.role(), Role::Host);
+        let is_mesh = session.role().is_mesh();
+        let hosts = match is_mesh {
+            true => session.is_authority(),
+            false => matches!(session.role(), Role::Host),
+        };
         match (&mut self.hosting, hosts) {
             (None, true) => {
-                self.say_here("the host is gone: this program hosts the game now");
+                self.say_here(match is_mesh {
+                    true => "this program sees to the matches now",
+                    false => "the host is gone: this program hosts the game now",
+                });
                 if let Err(failure) = self.succeed() {
                     self.say_here(failure.to_string());
                 }
@@ -138,7 +142,10 @@ impl<G: Playable> Playing<G> {
             (Some(hosting), false) => {
                 hosting.team.stop();
                 self.hosting = None;
-                self.say_here("another program hosts the game now");
+                self.say_here(match is_mesh {
+                    true => "another program sees to the matches now",
+                    false => "another program hosts the game now",
+                });
             }
             _ => {}
         }
@@ -161,18 +168,23 @@ impl<G: Playable> Playing<G> {
     /// Does what is due for all.
     pub(super) fn host(&mut self) {
         self.follow_host();
+        let stage = self.stage();
+        match stage {
+            // In a room without a host most of its members end a match.
+            Stage::Playing if self.is_host() || self.is_mesh() => self.end_if_decided(),
+            _ => self.decided = None,
+        }
         if self.hosting.is_none() {
             return;
         }
         self.keep_in_journal();
         self.tell_standbys();
-        match self.stage() {
-            Stage::Joining => {}
+        match stage {
+            Stage::Joining | Stage::Playing => {}
             Stage::Waiting => {
                 self.give_new_state();
                 self.start_if_ready();
             }
-            Stage::Playing => self.end_if_decided(),
             Stage::Over => self.prepare_next(),
         }
     }
@@ -245,16 +257,14 @@ impl<G: Playable> Playing<G> {
 
     fn end_if_decided(&mut self) {
         let (now, status) = (self.now(), self.game.status());
-        let is_over = self.game.state().is_over();
-        let Some(hosting) = &mut self.hosting else {
-            return;
-        };
-        if !is_over {
-            hosting.decided = None;
+        if !self.game.state().is_over() {
+            self.decided = None;
             return;
         }
-        let (since, tick) = *hosting.decided.get_or_insert((now, status.tick));
+        let (since, tick) = *self.decided.get_or_insert((now, status.tick));
         if now >= since + SHOWN && status.confirmed_tick > tick {
+            // Others may know of somebody's absence later: what they propose is compared again.
+            self.decided = Some((now + ASK_AGAIN - SHOWN, tick));
             self.end_match();
         }
     }

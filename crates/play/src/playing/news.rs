@@ -88,7 +88,11 @@ impl<G: Playable> Playing<G> {
             SessionEvent::AuthorityChanged { authority } => {
                 let is_own = self.game.driver().machine().session().me() == Some(authority);
                 if !is_own {
-                    self.about(authority, "hosts the game now");
+                    let words = match self.is_mesh() {
+                        true => "sees to the matches now",
+                        false => "hosts the game now",
+                    };
+                    self.about(authority, words);
                 }
             }
             SessionEvent::PasswordChanged => self.on_password_changed(),

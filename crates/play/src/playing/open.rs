@@ -6,9 +6,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use samestep::netem::Path as LinkPath;
-use samestep::session::discovery::{Announcement, Topology};
-use samestep::session::{JoinTo, Role, SessionConfig, StartRule};
-use samestep::sync::{Live, ModelConfig, ModelKind};
+use samestep::session::discovery::{Announcement, Found, Topology};
+use samestep::session::{Role, SessionConfig, Silence, StartRule};
+use samestep::sync::{Live, ModelConfig, ModelKind, RoomKind};
 use samestep::transport::{Impaired, Transport, Udp};
 use samestep::{Game, StartError};
 use samestep_playable::{Choices, Level, Playable, Setup};
@@ -30,6 +30,9 @@ use crate::search;
 pub const VERSION: u32 = 1;
 /// How long the local network is searched for a game.
 const SEARCH: Duration = Duration::from_secs(2);
+
+/// In a room without a host, who is silent for so long is given up, and the others go on; its place is kept.
+const GIVEN_UP: Duration = Duration::from_secs(2);
 
 impl<G: Playable> Playing<G> {
     /// Opens or joins a game as the command line says.
@@ -65,7 +68,7 @@ impl<G: Playable> Playing<G> {
         let name = command.player().map(|player| player.name());
         let host = name.clone().unwrap_or_else(|| "server".into());
         let named = room.room.clone();
-        let mut config = config::<G>(command.shared())?;
+        let mut config = config::<G>(command)?;
         config.room_name = named.unwrap_or_else(|| format!("{host}'s {}", G::TITLE));
         config.capacity = players.into();
         config.start = match room.at_once {
@@ -82,13 +85,17 @@ impl<G: Playable> Playing<G> {
         }
         let shared = command.shared();
         let has_password = config.password.is_some();
-        let model = model::<G>(shared)?;
+        let model = model::<G>(command)?;
         let transport = transport(&open_at(room.bind, port), shared)?;
         let built = model.build().map_err(nonsense)?;
         let (world, goes_on) = (Live::new(state), kept.is_some());
+        let role = match command.is_mesh() {
+            true => Role::Introducer,
+            false => Role::Host,
+        };
         let game = match journal {
             Some(journal) => Game::over_with_journal(transport, config, built, world, journal),
-            None => Game::over(transport, config, Role::Host, built, world),
+            None => Game::over(transport, config, role, built, world),
         };
         let mut playing = Playing::with(game.map_err(not_started)?, command, setup)?;
         let joins = BotJoins {
@@ -127,9 +134,14 @@ impl<G: Playable> Playing<G> {
                 return Err(nonsense("a game is opened, not joined"));
             }
         };
+        let mut is_mesh = command.is_mesh();
         let mut join = match address {
             Some(address) => resolve_join(address)?,
-            None => find::<G>(shared)?,
+            None => {
+                let found = find::<G>(shared)?;
+                is_mesh |= found.announcement.topology == Topology::Mesh;
+                found.join()
+            }
         };
         let is_found = address.is_none();
         let address = join.address;
@@ -140,7 +152,7 @@ impl<G: Playable> Playing<G> {
             // Anybody in the local network can answer a search.
             join.server_key = remembered;
         }
-        let mut config = config::<G>(shared)?;
+        let mut config = config::<G>(command)?;
         config.may_host = Some(true);
         token.apply(&mut config)?;
         let mut file = None;
@@ -161,12 +173,13 @@ impl<G: Playable> Playing<G> {
                 file = Some(opened);
             }
         }
-        let role = match watches {
-            true => Role::Spectator(join),
-            false => Role::Client(join),
+        let role = match (watches, is_mesh) {
+            (true, _) => Role::Spectator(join),
+            (false, true) => Role::Peer(join),
+            (false, false) => Role::Client(join),
         };
         let transport = transport(&[any_port(address)], shared)?;
-        let model = model::<G>(shared)?.build().map_err(nonsense)?;
+        let model = model::<G>(command)?.build().map_err(nonsense)?;
         let world = Live::new(G::placeholder());
         let game = Game::over(transport, config, role, model, world).map_err(not_started)?;
         let seed = random().map_err(nonsense)?;
@@ -180,7 +193,6 @@ impl<G: Playable> Playing<G> {
 
     /// The host of a game that was joined here is gone, and this program has taken its place.
     pub(super) fn succeed(&mut self) -> Result<(), Failure> {
-        let shared = self.command.shared();
         let room = self.game.room();
         self.setup.players = room.capacity().try_into().unwrap_or(u16::MAX);
         let mut choices = Choices::default();
@@ -190,8 +202,8 @@ impl<G: Playable> Playing<G> {
         let joins = BotJoins {
             port: self.game.local_addr().port(),
             ip: None,
-            config: bot_config(&config::<G>(shared)?),
-            model: model::<G>(shared)?,
+            config: bot_config(&config::<G>(&self.command)?),
+            model: model::<G>(&self.command)?,
             setup: self.setup,
         };
         let team = Team::new(joins, Level::Normal, Vec::new());
@@ -228,6 +240,7 @@ impl<G: Playable> Playing<G> {
             last_table: None,
             has_disagreed: false,
             matches: 0,
+            decided: None,
             leaving: false,
             standbys: Vec::new(),
             has_told_journal_error: false,
@@ -250,6 +263,10 @@ impl<G: Playable> Playing<G> {
         if !self.is_host() {
             return lines;
         }
+        let mesh = match self.is_mesh() {
+            true => " --mesh",
+            false => "",
+        };
         if let Some(announcer) = &self.announcer {
             let port = announcer.port();
             let found = match port == samestep::transport::DISCOVERY_PORT {
@@ -259,7 +276,7 @@ impl<G: Playable> Playing<G> {
             lines.push(format!("in the local network others join with: {found}"));
         }
         lines.push(format!(
-            "from elsewhere: samestep join {name} ADDRESS:{port}#{key}, with the address of this machine"
+            "from elsewhere: samestep join {name} ADDRESS:{port}#{key}{mesh}, with the address of this machine"
         ));
         lines
     }
@@ -273,18 +290,23 @@ impl<G: Playable> Playing<G> {
             players: room.players().len().try_into().unwrap_or(u16::MAX),
             capacity: room.capacity().try_into().unwrap_or(u16::MAX),
             password: self.has_password,
-            topology: Topology::Hosted,
+            topology: match self.is_mesh() {
+                true => Topology::Mesh,
+                false => Topology::Hosted,
+            },
             port: self.game.local_addr().port(),
             key: self.game.public_key(),
         }
     }
 }
 
-fn config<G: Playable>(shared: &SharedArguments) -> Result<SessionConfig, Failure> {
-    Ok(SessionConfig {
-        password: shared.password.read()?,
-        ..SessionConfig::new(G::NAME, VERSION)
-    })
+fn config<G: Playable>(command: &Command) -> Result<SessionConfig, Failure> {
+    let mut config = SessionConfig::new(G::NAME, VERSION);
+    config.password = command.shared().password.read()?;
+    if command.is_mesh() {
+        config.silence = Silence::Drop { after: GIVEN_UP };
+    }
+    Ok(config)
 }
 
 /// The settings of bots: they are let in by their keys, and end with the program that they are part of.
@@ -297,10 +319,27 @@ fn bot_config(config: &SessionConfig) -> SessionConfig {
     }
 }
 
-fn model<G: Playable>(shared: &SharedArguments) -> Result<ModelConfig, Failure> {
-    let name = shared.model.as_deref().unwrap_or(G::MODEL);
-    let kind = ModelKind::named(name).filter(|kind| G::supports(*kind));
-    let kind = kind.ok_or_else(|| nonsense(format!("{} cannot be played by {name}", G::TITLE)))?;
+fn model<G: Playable>(command: &Command) -> Result<ModelConfig, Failure> {
+    let chosen = command.shared().model.as_deref();
+    let works = |kind: &ModelKind| {
+        let in_room = !command.is_mesh() || kind.rooms.contains(&RoomKind::Mesh);
+        in_room && G::supports(*kind)
+    };
+    let suits = ModelKind::named(G::MODEL).filter(works);
+    let kind = match chosen {
+        Some(name) => ModelKind::named(name).filter(works),
+        // What suits the game with a host may need one.
+        None => suits.or_else(|| ModelKind::ALL.iter().copied().find(works)),
+    };
+    let kind = kind.ok_or_else(|| {
+        let without = if command.is_mesh() {
+            " without a host"
+        } else {
+            ""
+        };
+        let by = chosen.map_or(String::new(), |name| format!(" by {name}"));
+        nonsense(format!("{} cannot be played{by}{without}", G::TITLE))
+    })?;
     Ok(kind.config())
 }
 
@@ -345,12 +384,12 @@ fn announcer(room: &RoomArguments, shared: &SharedArguments) -> Option<Announcer
 }
 
 /// The only room of this game in the local network.
-fn find<G: Playable>(shared: &SharedArguments) -> Result<JoinTo, Failure> {
+fn find<G: Playable>(shared: &SharedArguments) -> Result<Found, Failure> {
     let port = shared.discovery.discovery_port;
     let found = search::search(port, G::NAME, SEARCH, |_| false).map_err(nonsense)?;
     match found.as_slice() {
         [] => Err(search::nobody(port)),
-        [room] => Ok(room.join()),
+        [room] => Ok(room.clone()),
         several => {
             let words = format!(
                 "several games were found; name one by its address, as in samestep join {} {}:\n{}",
