@@ -226,6 +226,7 @@ impl Bounded for Control {
             Control::TakeOver(said) => said.is_bounded(),
             Control::Link { .. }
             | Control::Yields { .. }
+            | Control::Follows { .. }
             | Control::Prove(_)
             | Control::Farewell(_)
             | Control::Frozen { .. }

@@ -95,6 +95,11 @@ pub(crate) enum Control {
     Yields { to: PeerId },
     /// From a standby to a guest: it hosts from now on.
     TakeOver(Box<TakeOver>),
+    /// From a standby to a guest: whom it follows as the host, and where that program is.
+    Follows {
+        host: PeerId,
+        address: Option<Address>,
+    },
 }
 
 /// All that a guest needs to go on with another host.

@@ -174,6 +174,11 @@ impl Session {
         }
         if !mesh && !self.leads() {
             let words = "that program plays, and does not host: ask the host".to_owned();
+            let key = self.links.keys.get(&id).map(|key| *key.as_bytes());
+            if self.room.peers().iter().any(|p| Some(p.key) == key) {
+                // A member that has lost the room is told where it is; a stranger is not.
+                self.tell_host_on(now, self.room.authority(), id);
+            }
             return self.turn_away(now, id, LeaveReason::NotReached(words));
         }
         // Everyone here plays the same: the authority need not compare it again.
@@ -557,10 +562,10 @@ impl Session {
             .set_members(now, &self.room, welcome.leader);
         self.emit(SessionEvent::Joined { me: welcome.you });
         if welcome.returned && fresh {
-            // Actions of a former life may still be on their way.
+            // Actions of a former life may still be on their way: an incarnation is random, and so is where it begins to count.
             self.requests
                 .acts
-                .skip_to((self.own.since_index as u32) << 12);
+                .skip_to((self.own.incarnation.0 >> 34) as u32);
         }
         self.on_rejoined(now, resumed);
         self.inbox

@@ -250,6 +250,16 @@ impl Session {
         ways
     }
 
+    /// Tries this address of the room next.
+    pub(super) fn prefer_door(&mut self, now: Duration, address: SocketAddr) {
+        self.joining.remember_doors([address]);
+        let way = self.ways_back().iter().position(|way| *way == address);
+        if let (Some(way), Some(retry)) = (way, &mut self.joining.retry) {
+            (retry.turn, retry.next) = (way, now);
+            self.wake_at(now);
+        }
+    }
+
     pub(super) fn on_away(&mut self, now: Duration, index: u64, peer: PeerId) {
         if Some(peer) == self.me {
             return self.rejoin_through(now, None, "was dropped by the others");

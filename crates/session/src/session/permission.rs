@@ -64,7 +64,10 @@ impl Session {
                 | Control::Yields { .. }
         );
         // Who hosts may be changing: what these say is checked by the agreement, and by who stands by.
-        if matches!(control, Control::Succession(_) | Control::TakeOver(_)) {
+        if matches!(
+            control,
+            Control::Succession(_) | Control::TakeOver(_) | Control::Follows { .. }
+        ) {
             return Permission::Granted;
         }
         let may = match self.leads() {
@@ -94,7 +97,8 @@ impl Session {
             | Control::Ability { .. }
             | Control::Certain { .. }
             | Control::Yields { .. }
-            | Control::TakeOver(_) => false,
+            | Control::TakeOver(_)
+            | Control::Follows { .. } => false,
             Control::Hello(_)
             | Control::Link { .. }
             | Control::Propose { .. }

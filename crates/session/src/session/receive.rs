@@ -446,6 +446,7 @@ impl Session {
             }
             Control::Yields { to } => self.standbys.passing.heir = Some(to),
             Control::TakeOver(said) => self.on_take_over(now, id, from, *said),
+            Control::Follows { host, address } => self.on_follows(now, from, host, address),
         }
         Some(())
     }
@@ -548,10 +549,18 @@ impl Session {
             (OtherEnd::Standby(peer), Control::TakeOver(said)) => {
                 self.on_take_over(now, id, peer, *said);
             }
+            (OtherEnd::Standby(peer), Control::Follows { host, address }) => {
+                self.on_follows(now, peer, host, address);
+            }
             // A host that was lost, or a guest that has not heard that this program hosts, wants in again.
             (OtherEnd::Standby(_), Control::Hello(hello)) => self.on_hello(now, id, hello),
             (OtherEnd::Linking { .. }, Control::Agreement(message)) => {
                 self.on_agreement_of_later(now, id, *message);
+            }
+            (OtherEnd::Sponsor, Control::Follows { address, .. }) => {
+                if let Some(address) = address {
+                    self.prefer_door(now, address.into());
+                }
             }
             (OtherEnd::Sponsor, Control::Frozen { doors }) => self.on_room_frozen(now, &doors),
             (OtherEnd::Sponsor, Control::Welcome(welcome)) => self.on_welcome(now, id, *welcome),

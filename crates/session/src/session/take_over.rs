@@ -1,10 +1,12 @@
 //! Another program becomes the host of a room: on that program, on the guests, and on the host that was.
 
+use core::net::SocketAddr;
 use core::time::Duration;
 
 use samestep_proto::{ConnectionId, PublicKey};
 use tracing::{debug, info};
 
+use crate::address::Address;
 use crate::config::{JoinTo, Role};
 use crate::control::{Control, TakeOver};
 use crate::event::{LeaveReason, SessionEvent, State, shorten};
@@ -31,8 +33,10 @@ pub(super) struct Passing {
     orphaned: Option<Duration>,
     /// Whom the host hands over to, as it told its guests.
     pub(super) heir: Option<PeerId>,
-    /// A standby that says to host while the host is still heard.
+    /// Another host that is known of, while the host is still heard.
     held: Option<Held>,
+    /// What a program said that nobody has announced as a standby: it counts if one that was announced follows it.
+    unannounced: Option<Held>,
     /// A host that hands over before it leaves, with these words.
     pub(super) leaving: Option<String>,
 }
@@ -41,21 +45,30 @@ impl Passing {
     /// Another program hosts.
     pub(super) fn on_another_host(&mut self) {
         (self.heir, self.held, self.orphaned) = (None, None, None);
+        self.unannounced = None;
     }
 
     /// This program is no standby and no host any more.
     pub(super) fn forget(&mut self) {
-        self.held = None;
+        (self.held, self.unannounced) = (None, None);
     }
 }
 
-/// A standby says to host, while the host is still heard.
+/// Another program hosts, as far as this guest has heard.
 #[derive(Debug)]
 struct Held {
-    id: ConnectionId,
-    from: PeerId,
+    host: PeerId,
     since: Duration,
-    said: TakeOver,
+    way: WayToHost,
+}
+
+/// How a guest gets to its next host.
+#[derive(Debug)]
+enum WayToHost {
+    /// That program said on this connection that it hosts.
+    TakeOver(ConnectionId, Box<TakeOver>),
+    /// A standby follows it, and says where it is.
+    Address(SocketAddr),
 }
 
 impl Session {
@@ -158,7 +171,8 @@ impl Session {
         }
     }
 
-    /// A standby says that it hosts.
+    /// A standby says that it hosts. A guest believes one that was announced; another standby one that the agreement elected, which may have been announced too late to
+    /// be known here.
     pub(super) fn on_take_over(
         &mut self,
         now: Duration,
@@ -166,9 +180,7 @@ impl Session {
         from: PeerId,
         said: TakeOver,
     ) {
-        let host = self.room.authority();
-        let announced = self.room.standbys().contains(&from);
-        if self.room.is_mesh() || self.me.is_none() || from == host || !announced {
+        if self.room.is_mesh() || self.me.is_none() || from == self.room.authority() {
             self.traffic.refused += 1;
             return;
         }
@@ -176,27 +188,94 @@ impl Session {
             // The agreement says whether that is so.
             return;
         }
-        let connected = |c: &&crate::session::Contact| c.connection.is_some();
-        let heard = self
-            .links
-            .contacts
-            .get(&host)
-            .filter(connected)
-            .map(|c| c.heard);
-        let is_heir = self.standbys.passing.heir == Some(from);
-        let hosted = heard.is_some_and(|at| now.saturating_sub(at) < STILL_HOSTED);
-        if hosted && !is_heir && self.state == State::InSync {
-            let since = now;
-            self.standbys.passing.held = Some(Held {
-                id,
-                from,
-                since,
-                said,
-            });
-            self.wake_at(now + HELD_AGAIN);
+        let held = Held {
+            host: from,
+            since: now,
+            way: WayToHost::TakeOver(id, Box::new(said)),
+        };
+        let announced = self.room.standbys().contains(&from);
+        if announced || self.standbys.next_host(now) == Some(from) {
+            return self.go_to_host(now, held);
+        }
+        self.traffic.refused += 1;
+        self.standbys.passing.unannounced = Some(held);
+    }
+
+    /// A standby says whom it follows. Who has lost its host believes one that was announced: its host may have been lost before it could announce the next.
+    pub(super) fn on_follows(
+        &mut self,
+        now: Duration,
+        from: PeerId,
+        host: PeerId,
+        address: Option<Address>,
+    ) {
+        let standbys = self.room.standbys();
+        // One that was announced says so itself.
+        let known = host == self.room.authority() || standbys.contains(&host);
+        let announced = standbys.contains(&from) && from != host;
+        if self.room.is_mesh() || self.leads() || self.me.is_none_or(|me| me == host) {
             return;
         }
-        self.follow_host(now, id, from, said);
+        if known || !announced || self.room.peer(host).is_none() {
+            self.traffic.refused += u64::from(!announced);
+            return;
+        }
+        let told = self.standbys.passing.unannounced.take();
+        let told = told.filter(|told| told.host == host);
+        let way = match (told, address) {
+            (Some(told), _) => told.way,
+            (None, Some(address)) => WayToHost::Address(address.into()),
+            (None, None) => return,
+        };
+        let waits_already = self.standbys.passing.held.as_ref();
+        if !waits_already.is_some_and(|held| held.host == host) {
+            let since = now;
+            self.go_to_host(now, Held { host, since, way });
+        }
+    }
+
+    /// Goes to another host, unless the present one is still heard: then this guest looks again a little later.
+    fn go_to_host(&mut self, now: Duration, held: Held) {
+        let host = self.links.contacts.get(&self.room.authority());
+        let heard = host.filter(|c| c.connection.is_some()).map(|c| c.heard);
+        let is_hosted = heard.is_some_and(|at| now.saturating_sub(at) < STILL_HOSTED);
+        let is_heir = self.standbys.passing.heir == Some(held.host);
+        if is_hosted && !is_heir && self.state == State::InSync {
+            self.standbys.passing.held = Some(held);
+            return self.wake_at(now + HELD_AGAIN);
+        }
+        match held.way {
+            WayToHost::TakeOver(id, said) => self.follow_host(now, id, held.host, *said),
+            WayToHost::Address(address) => self.rejoin_at(now, held.host, address),
+        }
+    }
+
+    /// Joins the room again at its next host.
+    fn rejoin_at(&mut self, now: Duration, host: PeerId, address: SocketAddr) {
+        info!(%host, "the standbys follow another host: joining it");
+        if let Some(info) = self.room.peer(host)
+            && let Ok(key) = PublicKey::from_bytes(info.key)
+        {
+            self.links.pinned.insert(address, key);
+        }
+        if self.state != State::Connecting {
+            self.rejoin_through(now, None, "another program hosts");
+        }
+        self.prefer_door(now, address);
+    }
+
+    /// Tells the guests that this standby knows whom it follows.
+    fn tell_host(&mut self, now: Duration, host: PeerId) {
+        for (_, id) in self.standbys.linked() {
+            self.tell_host_on(now, host, id);
+        }
+    }
+
+    pub(super) fn tell_host_on(&mut self, now: Duration, host: PeerId, id: ConnectionId) {
+        let connection = self.links.connection(host);
+        let address = connection.and_then(|id| self.endpoint.peer_address(id));
+        let address = address.map(Address::from);
+        self.send_control_on(now, id, &Control::Follows { host, address });
     }
 
     /// The host has left, or was lost, and standbys are there: one of them says soon that it hosts.
@@ -226,18 +305,14 @@ impl Session {
         let Some(held) = self.standbys.passing.held.take() else {
             return;
         };
-        let lives = self.links.connections.get(&held.id) == Some(&OtherEnd::Standby(held.from));
-        if !lives || now >= held.since + HELD_FOR {
-            return;
-        }
-        let host = self.room.authority();
-        let heard = self.links.contacts.get(&host).map(|c| c.heard);
-        match heard.is_some_and(|at| now.saturating_sub(at) < STILL_HOSTED) {
-            true => {
-                self.standbys.passing.held = Some(held);
-                self.wake_at(now + HELD_AGAIN);
+        let lives = match held.way {
+            WayToHost::Address(_) => true,
+            WayToHost::TakeOver(id, _) => {
+                self.links.connections.get(&id) == Some(&OtherEnd::Standby(held.host))
             }
-            false => self.follow_host(now, held.id, held.from, held.said),
+        };
+        if lives && now < held.since + HELD_FOR {
+            self.go_to_host(now, held);
         }
     }
 
@@ -281,6 +356,7 @@ impl Session {
         if self.room.authority() != from {
             return self.rejoin_through(now, Some(id), "another program hosts");
         }
+        self.tell_host(now, from);
         self.on_rejoined(now, true);
         self.take_unwelcomed(now);
         self.wake_at(now);

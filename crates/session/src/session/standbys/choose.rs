@@ -128,6 +128,8 @@ impl Session {
                 // A standby of the former host is one until it says what it can.
                 let stands = standing.contains(&p.incarnation);
                 let (step, upstream) = match known {
+                    // Who has only just met this host has not measured yet what it could send.
+                    Some(known) if known.upstream == 0 => (known.step, DEMAND.upstream),
                     Some(known) => (known.step, known.upstream),
                     None if stands => (DEMAND.step, DEMAND.upstream),
                     None => return None,

@@ -184,9 +184,13 @@ impl Session {
             self.links.give_up(old);
             self.endpoint.abort(now, old, 0, "replaced");
         }
-        if self.leads() && !self.room.is_mesh() && self.standbys.core.is_some() {
-            // It does not know yet who hosts.
-            self.tell_take_over(now, peer, id);
+        if self.room.is_mesh() || self.standbys.core.is_none() {
+            return;
+        }
+        // It may not know yet who hosts.
+        match self.leads() {
+            true => self.tell_take_over(now, peer, id),
+            false => self.tell_host_on(now, self.room.authority(), id),
         }
     }
 }
