@@ -185,6 +185,12 @@ impl Endpoint {
             slot: number,
             generation: *generation,
         };
+        if connection.has_timed_out(now) {
+            // A program that was suspended reads what had come before its time-outs are handled: the other end has given up long ago.
+            connection.handle_timeout(now);
+            self.after(number);
+            return None;
+        }
         let unconfirmed = matches!(connection.state, State::Unconfirmed { .. });
         let span = debug_span!("connection", %id).entered();
         trace!(%from, bytes = datagram.len(), "packet received");

@@ -60,6 +60,12 @@ impl Connection {
         next
     }
 
+    /// Whether the peer has been silent for so long that it counts as lost.
+    pub(crate) fn has_timed_out(&self, now: Duration) -> bool {
+        matches!(self.state, State::Open | State::Flushing { .. })
+            && now >= self.last_received + self.config.timeout
+    }
+
     pub(crate) fn handle_timeout(&mut self, now: Duration) {
         match &self.state {
             State::Unconfirmed { until, .. } | State::Drained { until } => {
@@ -77,7 +83,7 @@ impl Connection {
             State::Gone => return,
             State::Open | State::Flushing { .. } => {}
         }
-        if now >= self.last_received + self.config.timeout {
+        if self.has_timed_out(now) {
             self.closed = Some(match self.state {
                 State::Flushing { .. } => CloseReason::Local,
                 _ => CloseReason::TimedOut,

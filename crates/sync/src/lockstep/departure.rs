@@ -26,7 +26,8 @@ impl Lockstep {
         };
         let (is_mesh, authority) = (roster.is_mesh, roster.authority);
         if !is_mesh && roster.me != authority {
-            return;
+            // What a former host found out alone does not count: the present one says who is gone.
+            return self.sources.set_departed(|_| false);
         }
         let is_former = self.room.is_sequenced() && !is_mesh;
         let gone = |id: &SourceId| {
