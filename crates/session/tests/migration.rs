@@ -234,3 +234,23 @@ fn a_guest_follows_a_host_that_was_never_announced_to_it() {
     }
     assert!(late >= 3, "{late}");
 }
+
+/// A guest that has not heard that its host hands over, but has heard the host a moment ago, waits before it follows the next: what that one says meanwhile is not lost.
+#[test]
+fn what_the_next_host_says_is_kept_while_the_former_may_still_host() {
+    for seed in 0..10 {
+        let (mut network, nodes) = playing(seed, 4);
+        let standbys = network.at(0).standbys().to_vec();
+        let guest = |node: &&usize| !standbys.contains(&network.peer(**node));
+        let unaware = *nodes[1..].iter().find(guest).unwrap();
+        network.events[unaware].clear();
+        network.cut(0, unaware);
+        network.with(0, |now, host| host.leave(now, "supper"));
+        until_hosted(&mut network, &nodes[1..]);
+        network.run(ms(2000));
+        assert!(network.agree(&nodes[1..]), "seed {seed}");
+        let events = &network.events[unaware];
+        let reconnects = |event: &&SessionEvent| matches!(event, SessionEvent::Reconnecting { .. });
+        assert_eq!(events.iter().find(reconnects), None, "seed {seed}");
+    }
+}

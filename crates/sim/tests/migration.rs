@@ -60,3 +60,12 @@ fn a_host_that_leaves_hands_over_without_a_pause() {
         assert!(longest <= Duration::from_millis(150), "{what}");
     }
 }
+
+/// 586: a guest that heard late of its next host gave what was substituted after what it had given since. 719: what the next host said was lost while the guest still heard the former one.
+#[test]
+fn seeds_that_found_faults() {
+    for seed in [586, 719] {
+        let (_, result) = Suite::MIGRATION.run(seed);
+        assert_eq!(result, Ok(()), "seed {seed}");
+    }
+}

@@ -29,6 +29,20 @@ fn decode_control(payload: &[u8]) -> Option<Control> {
     decode_exact(payload).ok().filter(Control::is_bounded)
 }
 
+/// Whether a control message is one that a host sends its guests.
+fn is_of_a_host(payload: &[u8]) -> bool {
+    matches!(
+        decode_control(payload),
+        Some(
+            Control::Entries(_)
+                | Control::Denied { .. }
+                | Control::Certain { .. }
+                | Control::Yields { .. }
+                | Control::Farewell(_)
+        )
+    )
+}
+
 impl Session {
     /// Handles the events of the endpoint.
     pub(super) fn pump(&mut self, now: Duration) {
@@ -159,8 +173,13 @@ impl Session {
             }
         };
         let of_game = matches!(envelope.content, Content::Game(_)) || channel == BULK;
-        let waits = matches!(end, OtherEnd::Sponsor | OtherEnd::Standby(_));
-        if waits && of_game {
+        let waits = match end {
+            OtherEnd::Sponsor => of_game,
+            // A standby that has said to host goes on speaking as one; this guest may still hear the former host.
+            OtherEnd::Standby(_) => of_game || is_of_a_host(&message[head..]),
+            _ => false,
+        };
+        if waits {
             self.inbox.keep_unwelcomed(id, channel, message);
             return Some(());
         }

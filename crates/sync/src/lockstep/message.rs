@@ -62,8 +62,8 @@ pub(super) enum Message<'a> {
     },
     /// Batches of other sources, relayed by the host.
     RelayedBatches(RelayedBatches<'a>),
-    /// The sender knows of the substitution of its inputs.
-    SubstitutionAck { substitutions: u64 },
+    /// The sender knows of the substitution of its inputs, and has given none to ticks before `resume`.
+    SubstitutionAck { substitutions: u64, resume: Tick },
     /// The state of this checkpoint takes the place of everyone's before a tick.
     Replacement { tick: Tick, checkpoint: &'a [u8] },
     /// How the sender gets on with the inputs of another guest, for the host to pass on.
@@ -138,7 +138,7 @@ message_layout! {
         12 = EndTurn(player);
         15 = InputAck(acknowledgement);
         16 = InputSubstitution { substitutions, batch };
-        17 = SubstitutionAck { substitutions };
+        17 = SubstitutionAck { substitutions, resume };
         18 = RelayedBatches(batches);
         19 = StateRequest { tick };
         20 = Replacement { tick, checkpoint };

@@ -95,9 +95,10 @@ impl Lockstep {
                 substitutions,
                 batch,
             } => self.on_substitution(now, substitutions, &batch)?,
-            Message::SubstitutionAck { substitutions } => {
-                self.on_substitution_ack(from, substitutions);
-            }
+            Message::SubstitutionAck {
+                substitutions,
+                resume,
+            } => self.on_substitution_ack(now, from, substitutions, resume)?,
             Message::Replacement { tick, checkpoint } => {
                 if tick >= self.simulated.confirmed_tick {
                     self.timeline.set_replacement(tick, checkpoint.into());
@@ -190,7 +191,7 @@ impl Lockstep {
             return Some(false);
         }
         let max = self.simulated.confirmed_tick.0 + MAX_TICKS_AHEAD;
-        if batch.to.0 > max || is_gone || batch.to <= known {
+        if batch.to.0 > max || is_gone || batch.to <= known || self.substitution.awaits_answer(id) {
             return Some(true);
         }
         let changes = source.announcing.judge(now, announces, has_news);

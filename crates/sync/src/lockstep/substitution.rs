@@ -1,7 +1,8 @@
 //! Input substitution: a host that relays everyone's inputs does not wait long for a guest.
 //!
 //! The host closes due ticks of a silent guest as ticks without inputs. When the guest is heard again it is told so, and gives the inputs it
-//! had meant for those ticks to later ones. A guest's own inputs are therefore final for itself only once the host has acknowledged them;
+//! had meant for those ticks to later ones, and those that came after them to still later ones, so that their order stays. The host takes none of its inputs
+//! until it has answered from which tick on they count again. A guest's own inputs are therefore final for itself only once the host has acknowledged them;
 //! until then it simulates them as a prediction.
 
 use core::time::Duration;
@@ -25,6 +26,8 @@ pub(super) struct Substitution {
     acknowledged: Tick,
     /// At a guest: how many times the host substituted this program's inputs.
     substitutions: u64,
+    /// At a guest: from here on its inputs count again after the last substitution.
+    resume: Tick,
     /// At a guest: the latency from the host to the farthest other guest.
     pub(super) beyond_host: Duration,
 }
@@ -36,7 +39,7 @@ struct Guest {
     last_message: Duration,
     /// When the last new input arrived.
     last_input: Duration,
-    /// The host substituted inputs from here on, and the guest may not know it yet.
+    /// The host has substituted inputs from here on, and goes on until the guest has answered.
     substituted_from: Option<Tick>,
     /// The last acknowledgement that was sent.
     acknowledged: Tick,
@@ -64,6 +67,7 @@ impl Substitution {
     /// Begins anew at a guest with a state of its host's.
     pub(super) fn restart(&mut self, acknowledged: Tick, substitutions: u64) {
         (self.acknowledged, self.substitutions) = (acknowledged, substitutions);
+        self.resume = acknowledged;
     }
 
     /// Another peer leads: it decides anew.
@@ -101,6 +105,12 @@ impl Substitution {
         self.guests.get(&id).map_or(0, |guest| guest.substitutions)
     }
 
+    /// Whether the host takes no inputs of a guest, because that one may not know yet that others were substituted.
+    pub(super) fn awaits_answer(&self, id: SourceId) -> bool {
+        let guest = self.guests.get(&id);
+        guest.is_some_and(|guest| guest.substituted_from.is_some())
+    }
+
     /// Whether to substitute the inputs of a guest that are known up to `known` and late; notes that it was done.
     fn substitute(
         &mut self,
@@ -111,12 +121,14 @@ impl Substitution {
         patience: Duration,
     ) -> bool {
         let guest = self.guests.entry(id).or_insert_with(|| Guest::new(now));
-        let substitutes = is_late && guest.is_silent(now, patience);
-        if substitutes {
-            guest.substitutions += 1;
-            guest.substituted_from.get_or_insert(known);
+        if !is_late {
+            return false;
         }
-        substitutes
+        if guest.substituted_from.is_none() && guest.is_silent(now, patience) {
+            guest.substitutions += 1;
+            guest.substituted_from = Some(known);
+        }
+        guest.substituted_from.is_some()
     }
 
     /// The acknowledgement that a guest is due to get: how often its inputs were substituted, and from where if it may not know it.
@@ -134,11 +146,31 @@ impl Substitution {
         Some((guest.substitutions, guest.substituted_from))
     }
 
-    fn on_substitution_ack(&mut self, id: SourceId, substitutions: u64) {
+    /// A guest knows of the last substitution, and its inputs count from a tick on. Returns whether the host, which knows them up to `known`, can take them from there;
+    /// if not, it has substituted what the guest gave again as well.
+    fn on_substitution_ack(
+        &mut self,
+        now: Duration,
+        id: SourceId,
+        substitutions: u64,
+        resume: Tick,
+        known: Tick,
+    ) -> bool {
         let guest = self.guests.get_mut(&id);
-        if let Some(guest) = guest.filter(|guest| guest.substitutions == substitutions) {
-            guest.substituted_from = None;
+        let is_answer = |guest: &&mut Guest| {
+            guest.substitutions == substitutions && guest.substituted_from.is_some()
+        };
+        let Some(guest) = guest.filter(is_answer) else {
+            return false;
+        };
+        guest.last_input = now;
+        if known > resume {
+            guest.substitutions += 1;
+            guest.substituted_from = Some(resume);
+            return false;
         }
+        guest.substituted_from = None;
+        true
     }
 
     /// The host acknowledged this program's inputs. What was sent before a substitution counts only as the host says.
@@ -262,13 +294,20 @@ impl Lockstep {
             // The announcement of this program as a source has not arrived yet.
             return Some(());
         };
+        if self.transfer.has_new_host {
+            // Its state comes first, and everything that is not in it is given again.
+            return Some(());
+        }
         if batch.to.since(self.simulated.confirmed_tick) > MAX_TICKS_AHEAD {
             return None;
         }
         let authority = self.room.authority()?;
-        let acknowledgement = Message::SubstitutionAck { substitutions };
         if substitutions == self.substitution.substitutions {
-            self.send(authority, Delivery::Unreliable, &acknowledgement);
+            let answer = Message::SubstitutionAck {
+                substitutions,
+                resume: self.substitution.resume,
+            };
+            self.send(authority, Delivery::Unreliable, &answer);
             return Some(());
         }
         tracing::debug!(
@@ -279,9 +318,11 @@ impl Lockstep {
         let (players, known) = (source.players.clone(), source.known_upto);
         let from = batch.from.max(self.substitution.acknowledged);
         let from = from.max(self.simulated.confirmed_tick).max(source.from);
-        if from < batch.to {
-            let own = self.inputs_between(from, known.min(batch.to), &players);
-            self.timeline.forget_between(from, batch.to, &players);
+        let resume = known.max(batch.to);
+        if from < resume {
+            // The host has taken none of those that were given to later ticks either.
+            let own = self.inputs_between(from, known, &players);
+            self.timeline.forget_between(from, resume, &players);
             let mut taken = BTreeSet::new();
             let timeline = &mut self.timeline;
             batch.entries.each(|after, player, input| {
@@ -299,20 +340,42 @@ impl Lockstep {
         }
         let acknowledged = self.substitution.acknowledged.max(batch.to);
         self.substitution.restart(acknowledged, substitutions);
+        self.substitution.resume = resume;
         if let Some(source) = self.sources.known.get_mut(&id) {
-            source.known_upto = known.max(batch.to);
+            source.known_upto = resume;
         }
-        self.broadcast.skip_to(batch.to);
-        self.send(authority, Delivery::Unreliable, &acknowledgement);
+        self.broadcast.skip_to(resume);
+        let answer = Message::SubstitutionAck {
+            substitutions,
+            resume,
+        };
+        self.send(authority, Delivery::Unreliable, &answer);
         self.timers.wake_at(now);
         Some(())
     }
 
-    /// A guest knows of the substitution of its inputs.
-    pub(super) fn on_substitution_ack(&mut self, from: PeerId, substitutions: u64) {
-        if let Some(id) = self.room.source_id(from) {
-            self.substitution.on_substitution_ack(id, substitutions);
+    /// A guest knows of the substitution of its inputs, and has given none to the ticks before one.
+    pub(super) fn on_substitution_ack(
+        &mut self,
+        now: Duration,
+        from: PeerId,
+        substitutions: u64,
+        resume: Tick,
+    ) -> Option<()> {
+        if resume.since(self.simulated.confirmed_tick) > MAX_TICKS_AHEAD {
+            return None;
         }
+        let id = self.room.source_id(from)?;
+        let known = self.known_upto_of(id);
+        let counts = self
+            .substitution
+            .on_substitution_ack(now, id, substitutions, resume, known);
+        if let Some(source) = self.sources.known.get_mut(&id).filter(|_| counts) {
+            source.known_upto = resume;
+            self.retry_early_batches(now);
+        }
+        self.timers.wake_at(now);
+        Some(())
     }
 }
 
@@ -340,17 +403,26 @@ mod tests {
         );
         assert!(host.substitute(ms(600), id, Tick(5), true, PATIENCE));
         assert!(host.substitute(ms(620), id, Tick(6), true, PATIENCE));
-        assert_eq!(host.acknowledge(id, Tick(7), 4), Some((2, Some(Tick(5)))));
+        assert_eq!(host.acknowledge(id, Tick(7), 4), Some((1, Some(Tick(5)))));
         assert_eq!(host.acknowledge(id, Tick(8), 4), None, "not so soon");
         host.on_message(ms(700), id, PATIENCE);
         assert!(
-            !host.substitute(ms(1000), id, Tick(7), true, PATIENCE),
+            host.substitute(ms(1000), id, Tick(7), true, PATIENCE),
+            "it is back, and does not know yet"
+        );
+        let mut answers = |substitutions, resume, known| {
+            host.on_substitution_ack(ms(1000), id, substitutions, Tick(resume), Tick(known))
+        };
+        assert!(!answers(0, 9, 8), "of another substitution");
+        assert!(!answers(1, 9, 10), "too late: these are substituted too");
+        assert!(!answers(1, 12, 10), "of the one before");
+        assert!(answers(2, 12, 10));
+        assert!(!answers(2, 12, 10), "once");
+        assert_eq!(host.acknowledge(id, Tick(16), 4), Some((2, None)));
+        assert!(
+            !host.substitute(ms(1000), id, Tick(16), true, PATIENCE),
             "back"
         );
-        host.on_substitution_ack(id, 1);
-        assert_eq!(host.acknowledge(id, Tick(12), 4), Some((2, Some(Tick(5)))));
-        host.on_substitution_ack(id, 2);
-        assert_eq!(host.acknowledge(id, Tick(16), 4), Some((2, None)));
         assert_eq!(host.count_of(id), 2);
     }
 
