@@ -302,6 +302,10 @@ impl Lockstep {
             return None;
         }
         let authority = self.room.authority()?;
+        if substitutions < self.substitution.substitutions {
+            // It took longer than what came after.
+            return Some(());
+        }
         if substitutions == self.substitution.substitutions {
             let answer = Message::SubstitutionAck {
                 substitutions,
