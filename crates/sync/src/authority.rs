@@ -17,6 +17,7 @@ mod host;
 mod kinds;
 mod lead;
 mod loopback;
+mod mesh;
 mod message;
 mod predict;
 mod settings;
@@ -251,6 +252,7 @@ impl Model for Engine {
         match &mut self.role {
             Role::None => {}
             Role::Host(host) => {
+                host.answer_askers(now, context, world);
                 Loopback::prepare(&mut self.loopback, now, host, context, world);
                 if let Some(loopback) = &mut self.loopback {
                     loopback.advance(now, host, context, world);
@@ -260,8 +262,8 @@ impl Model for Engine {
                     loopback.receive(now, host, context);
                 }
             }
-            Role::Guest(guest) if guest.has_begun() => guest.advance(now, context, world),
-            Role::Guest(_) => {}
+            Role::Guest(guest) if guest.lacks_state(context) => guest.ask(now, context),
+            Role::Guest(guest) => guest.advance(now, context, world),
         }
     }
 
@@ -427,5 +429,18 @@ impl Model for Engine {
         world: &mut dyn World,
     ) -> Result<(), AdoptError> {
         self.succeed(now, handover, world)
+    }
+
+    fn has_authority(&self) -> bool {
+        true
+    }
+
+    fn go_on(
+        &mut self,
+        now: Duration,
+        handover: &Handover,
+        world: &mut dyn World,
+    ) -> Result<(), AdoptError> {
+        self.follow_another(now, handover, world)
     }
 }

@@ -8,6 +8,7 @@ use super::begin::FIRST;
 use super::client::{Budget, Client, Due, Queue};
 use super::context::Context;
 use super::kinds::Kinds;
+use super::mesh::{ASKING, Askers, OwnLog};
 use super::message::{InputEntry, InputMessage, Message, Update};
 use super::settings::Settings;
 use super::window::{Placed, RewindStats, Window};
@@ -43,7 +44,11 @@ pub(super) struct Host {
     pub next_tick: Tick,
     pub clients: BTreeMap<PeerId, Client>,
     /// What the players here do.
-    local: BTreeMap<PlayerId, Queue>,
+    pub(super) local: BTreeMap<PlayerId, Queue>,
+    /// What they did lately, in a mesh.
+    pub(super) own_log: OwnLog,
+    /// Members of a mesh that want the state.
+    pub(super) askers: Askers,
     /// Who plays, and who has a place in the room, by the roster.
     present: Vec<PlayerId>,
     placed: Vec<PlayerId>,
@@ -83,6 +88,8 @@ impl Host {
             next_tick: next,
             clients: BTreeMap::new(),
             local: BTreeMap::new(),
+            own_log: OwnLog::default(),
+            askers: Askers::default(),
             present: Vec::new(),
             placed: Vec::new(),
             roster_changed: true,
@@ -112,11 +119,24 @@ impl Host {
         let Some(roster) = context.roster.as_ref().filter(|_| at.is_known) else {
             return;
         };
-        self.publish(at.tick, world);
-        self.epochs = FIRST;
-        for member in roster.members.iter().filter(|m| m.peer != roster.me) {
-            self.publisher.join_knowing(member.peer, at.tick);
-            let client = Client::new(member, FIRST, at.tick);
+        let others = roster.members.iter().filter(|m| m.peer != roster.me);
+        self.begin_known(at.tick, FIRST, others, world);
+    }
+
+    /// Begins with clients that have the state already.
+    pub(super) fn begin_known<'a>(
+        &mut self,
+        tick: Tick,
+        epoch: u8,
+        clients: impl Iterator<Item = &'a Member>,
+        world: &mut dyn World,
+    ) {
+        self.publish(tick, world);
+        self.epochs = epoch;
+        for member in clients {
+            self.publisher.join_knowing(member.peer, tick);
+            self.former.remove(&member.peer);
+            let client = Client::new(member, epoch, tick);
             self.clients.insert(member.peer, client);
         }
     }
@@ -222,12 +242,14 @@ impl Host {
         message: &InputMessage<'_>,
     ) {
         let next = self.next_tick;
-        let Some(client) = self.clients.get_mut(&from) else {
-            return;
+        let client = self.clients.get_mut(&from);
+        let Some(client) = client.filter(|_| message.epoch != ASKING) else {
+            return self.on_asked(now, context, from);
         };
         if message.epoch != client.epoch {
             return;
         }
+        self.askers.forget(from);
         if let Some((latest, before)) = message.parts {
             if client.given.is_some_and(|given| latest >= given.0) {
                 self.trust(from);
@@ -523,6 +545,9 @@ impl Host {
             if let Some(queue) = self.local.get_mut(player) {
                 if let Some(due) = queue.take(tick, world) {
                     self.inputs.push(*player, &due.input);
+                    if context.is_mesh() {
+                        self.own_log.on_taken(tick, *player, &due.input, due.kind);
+                    }
                 }
                 continue;
             }
