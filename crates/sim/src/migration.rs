@@ -249,6 +249,14 @@ pub(crate) fn run_random(seed: u64, mut trace: Trace<'_>) -> Outcome {
     let mut migration = Migration::new(kind.config(), players, latency, loss);
     migration.standbys = 1 + pick(4);
     migration.link.loss = Loss::Bernoulli([0.0, 0.01, 0.05, 0.1][pick(4)]);
+    // In a mesh a lost member is excluded by those who are left, if they are more than half.
+    let decides = kind
+        .config()
+        .build()
+        .is_ok_and(|model| model.has_authority());
+    let losses = if loss == HostLoss::Twice { 2 } else { 1 };
+    let may_be_mesh = decides && players > 2 * losses;
+    migration.mesh = may_be_mesh && pick(2) == 0;
     let mut tell = |line: String| {
         if let Some(trace) = &mut trace {
             trace(line);

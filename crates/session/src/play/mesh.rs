@@ -136,7 +136,7 @@ impl<W: World, M: Model> Match<W, M> {
     /// As the authority: puts ticks that have become final into the log, or the state if the log does not lead up to where this program is.
     pub(super) fn log_ticks(&mut self, now: Duration, time: Duration) {
         let is_due = now >= self.in_log.next_record && self.model.status().running;
-        if !is_due || !self.session.may_log_game() {
+        if !is_due || !self.session.may_log_game(now) {
             return;
         }
         if now >= self.in_log.next_state && self.session.take_game_state_wanted() {

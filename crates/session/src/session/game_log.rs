@@ -14,6 +14,8 @@ use crate::session::Session;
 
 /// Entries that wait for the game to take them.
 const MAX_LOGGED: usize = 4096;
+/// Ticks are kept out of the log for so long, at most, for the view to change.
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
 /// What the log says about the game.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -32,6 +34,8 @@ pub(super) struct GameLog {
     /// Whether this leader has appended that it is the authority, and whether that is decided.
     has_claimed: bool,
     decides: bool,
+    /// Since when nothing is put into it, because the view is about to change.
+    paused_at: Option<Duration>,
     /// What the game has not taken yet, with its index.
     logged: VecDeque<(u64, Logged)>,
     /// The entries of the game by index, and the first tick after each.
@@ -94,9 +98,25 @@ impl Session {
         self.inbox.is_loading()
     }
 
-    /// Whether this program may put ticks into the log: it leads, and the log says that it is the authority.
-    pub(crate) fn may_log_game(&self) -> bool {
-        self.follows_game() && self.state == State::InSync && self.leads() && self.mesh.game.decides
+    /// Whether this program may put ticks into the log now: it leads, and the log says that it is the authority. While the view is about to change it lets
+    /// the others catch up.
+    pub(crate) fn may_log_game(&mut self, now: Duration) -> bool {
+        let follows = self.follows_game();
+        let leads = self.state == State::InSync && self.leads() && self.mesh.game.decides;
+        let Some(agreement) = self.mesh.agreement.as_ref().filter(|_| follows && leads) else {
+            return false;
+        };
+        let game = &mut self.mesh.game;
+        if !agreement.is_to_change(now) {
+            game.paused_at = None;
+            return true;
+        }
+        let paused_at = *game.paused_at.get_or_insert(now);
+        let is_over = now >= paused_at + LONGEST_PAUSE;
+        if is_over {
+            game.paused_at = None;
+        }
+        is_over
     }
 
     /// As the authority: puts a record of the game into the log, which leads up to a tick.
