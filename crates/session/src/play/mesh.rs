@@ -192,16 +192,21 @@ impl<W: World, M: Model> Match<W, M> {
         self.update_roster(now, time);
         self.following = None;
         self.world.end_twin();
-        let Some(record) = followed.record else {
-            return self.world.adopt(Tick(followed.tick), &followed.shown);
-        };
-        self.begin_following(&record)
-            .map_err(|error| malformed(&error))?;
-        let handover = self.following.as_ref().and_then(|f| f.handover()).cloned();
-        let is_me = Some(followed.authority) == self.session.me();
-        match handover.filter(|_| !is_me) {
-            Some(handover) => self.model.go_on(time, &handover, &mut self.world),
-            None => self.world.adopt(Tick(followed.tick), &followed.shown),
+        let (mut tick, mut shown) = (Tick(followed.tick), followed.shown);
+        if let Some(record) = followed.record {
+            self.begin_following(&record)
+                .map_err(|error| malformed(&error))?;
+            tick = self
+                .following
+                .as_ref()
+                .and_then(|f| f.tick())
+                .unwrap_or(tick);
+            self.world.with_twin(&mut |twin| shown = twin.checkpoint());
+        }
+        self.world.adopt(tick, &shown)?;
+        match Some(followed.authority) == self.session.me() {
+            true => Ok(()),
+            false => self.model.adopt(time, &[], &mut self.world),
         }
     }
 }

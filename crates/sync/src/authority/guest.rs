@@ -51,6 +51,9 @@ pub(super) struct Guest {
     epoch: u8,
     /// Whose state it began with.
     pub(super) begun_with: Option<PeerId>,
+    /// Whether nothing has come from the authority since: it may go by a later schedule, and would refuse what is given by the former one.
+    pub(super) awaits_update: bool,
+    pub(super) awaits_until: Option<Duration>,
     /// When it asked for one last.
     pub(super) asked_at: Option<Duration>,
     pub every: u64,
@@ -129,6 +132,8 @@ impl Guest {
             extras: SentExtras::default(),
             epoch: 0,
             begun_with: None,
+            awaits_update: false,
+            awaits_until: None,
             asked_at: None,
             every: context.settings.snapshot.every,
             predicted_tick: Tick(0),
@@ -269,6 +274,7 @@ impl Guest {
         self.hand_picture_on(&mut fresh, context, schedule, tick);
         fresh.settle_at(epoch, tick, context);
         fresh.load_exactly(tick, world)?;
+        fresh.awaits_update = true;
         // Events that are not shown yet.
         fresh.events = core::mem::take(&mut self.events);
         fresh.events.retain(|(of, ..)| *of < tick);
@@ -279,6 +285,11 @@ impl Guest {
         self.on_roster(context);
         context.wake_at(now);
         Ok(())
+    }
+
+    /// Begins as who decided until now: these inputs, numbered from one on in an epoch, may have to be given again.
+    pub(super) fn number_from(&mut self, epoch: u8, first: u64, log: VecDeque<LocalInput>) {
+        (self.epoch, self.first, self.acknowledged, self.log) = (epoch, first, first, log);
     }
 
     /// These are given before everything that the players here give from now on.
@@ -373,6 +384,9 @@ impl Guest {
             return;
         }
         context.schedule_offset = update.schedule_offset;
+        if core::mem::take(&mut self.awaits_update) {
+            context.wake_at(now);
+        }
         self.beyond_compensation = update.beyond_compensation;
         self.acknowledged = self
             .acknowledged

@@ -7,17 +7,20 @@
 use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 
+use super::client::Due;
 use super::context::Context;
-use super::guest::Guest;
+use super::guest::{Guest, LocalInput};
 use super::host::Host;
 use super::kinds::Kinds;
 use super::message::{InputMessage, Message};
-use super::succession::OwnInputs;
 use super::{Engine, Role};
-use crate::{AdoptError, Delivery, Handover, InputKind, PeerId, PlayerId, Tick, World};
+use crate::standby::InputLedger;
+use crate::{AdoptError, Delivery, Handover, PeerId, PlayerId, Tick, World};
 
 /// The epoch of a message from somebody who has no state of this authority, and asks for one.
 pub(super) const ASKING: u8 = 0;
+/// An authority that has said nothing after so long may not know of a client.
+const FIRST_WORD: Duration = Duration::from_millis(250);
 /// Who has no state asks again after so long.
 const ASK_EVERY: Duration = Duration::from_millis(100);
 /// Who asks again is not sent the state again sooner than this, and each time after twice as long: it may still be under way.
@@ -65,16 +68,40 @@ impl Askers {
     }
 }
 
-/// What the players at an authority gave for its last ticks.
-#[derive(Debug, Default)]
-pub(super) struct OwnLog(VecDeque<(Tick, PlayerId, Vec<u8>, InputKind)>);
+/// What the players at an authority gave for its last ticks, numbered as a client's inputs are: should another be elected, they are given to that one again as
+/// far as its state lacks them.
+#[derive(Debug)]
+pub(super) struct OwnLog {
+    pub(super) ledger: InputLedger,
+    /// The number of the first input that is kept.
+    first: u64,
+    inputs: VecDeque<LocalInput>,
+}
 
 impl OwnLog {
-    pub(super) fn on_taken(&mut self, tick: Tick, player: PlayerId, input: &[u8], kind: InputKind) {
-        self.0.push_back((tick, player, input.to_vec(), kind));
-        let is_old = |own: &(Tick, PlayerId, Vec<u8>, InputKind)| own.0 + KEPT_TICKS < tick;
-        while self.0.front().is_some_and(is_old) {
-            self.0.pop_front();
+    /// Of an authority that begins in an epoch.
+    pub(super) fn new(epoch: u8) -> OwnLog {
+        OwnLog {
+            ledger: InputLedger::new(epoch),
+            first: 0,
+            inputs: VecDeque::new(),
+        }
+    }
+
+    pub(super) fn on_taken(&mut self, player: PlayerId, tick: Tick, taken: &Due) {
+        let number = self.first + self.inputs.len() as u64;
+        self.ledger.on_received(number, player, Some(tick));
+        self.inputs.push_back(LocalInput {
+            player,
+            tick,
+            view_time: None,
+            kind: taken.kind,
+            input: taken.input.clone(),
+        });
+        let is_old = |own: &LocalInput| own.tick + KEPT_TICKS < tick;
+        while self.inputs.front().is_some_and(is_old) {
+            self.inputs.pop_front();
+            self.first += 1;
         }
     }
 }
@@ -102,6 +129,14 @@ impl Host {
         self.begin_known(handover.tick, epoch, clients, world);
     }
 
+    /// Inputs have come in the epoch that a client began in: what it had given before does not matter any more.
+    pub(super) fn on_first_word(&mut self, from: PeerId) {
+        self.askers.forget(from);
+        if !self.former.is_empty() {
+            self.former.remove(&from);
+        }
+    }
+
     /// Somebody sends inputs without having a state of this authority.
     pub(super) fn on_asked(&mut self, now: Duration, context: &mut Context, from: PeerId) {
         let member = context.roster.as_ref().and_then(|r| r.member(from));
@@ -126,20 +161,21 @@ impl Host {
         }
     }
 
-    /// What the players here gave for the ticks from one on, and what waits: another authority goes on from there.
-    pub(super) fn into_own_inputs(self, from: Tick) -> OwnInputs {
-        let mut own = OwnInputs::new();
-        let log = self.own_log.0.into_iter();
-        for (_, player, input, kind) in log.filter(|(tick, ..)| *tick >= from) {
-            own.entry(player)
-                .or_default()
-                .push_back((input, None, kind));
-        }
-        for (player, queue) in self.local {
-            let waiting = queue.into_inputs().map(|due| (due.input, None, due.kind));
-            own.entry(player).or_default().extend(waiting);
-        }
-        own
+    /// Decides no more: what the players here gave is as that of a client.
+    pub(super) fn into_guest(self, kinds: Kinds, context: &Context) -> Guest {
+        let mut guest = Guest::new(kinds, context);
+        let own = self.own_log;
+        guest.number_from(own.ledger.epoch(), own.first, own.inputs);
+        let local = self.local.into_iter();
+        let waiting = local.map(|(player, queue)| {
+            let inputs = queue.into_inputs();
+            (
+                player,
+                inputs.map(|due| (due.input, None, due.kind)).collect(),
+            )
+        });
+        guest.give_first(waiting.collect());
+        guest
     }
 }
 
@@ -148,6 +184,15 @@ impl Guest {
     pub(super) fn lacks_state(&self, context: &Context) -> bool {
         let authority = context.roster.as_ref().map(|roster| roster.authority);
         !self.has_begun() || context.is_mesh() && self.begun_with != authority
+    }
+
+    /// Waits for the first word of an authority that has the same state. One that does not count this program among its clients is asked for its state.
+    pub(super) fn await_update(&mut self, now: Duration, context: &mut Context) {
+        let until = *self.awaits_until.get_or_insert(now + FIRST_WORD);
+        match now >= until {
+            true => self.ask(now, context),
+            false => context.wake_at(until),
+        }
     }
 
     /// Asks the authority of a mesh for its state, by inputs of no epoch.
@@ -194,17 +239,12 @@ impl Engine {
         self.context.tick_time = Duration::from_nanos(1_000_000_000 / u64::from(rate));
         let exactly = self.context.settings.prediction.is_some();
         let kinds = Kinds::new(&world.scene().schema(), exactly);
-        let (mut guest, own) = match core::mem::replace(&mut self.role, Role::None) {
-            Role::Guest(mut guest) => {
-                let own = guest.inputs_missing(me, handover);
-                (guest, own)
-            }
-            Role::Host(host) => {
-                let guest = Box::new(Guest::new(kinds, &self.context));
-                (guest, host.into_own_inputs(handover.tick))
-            }
-            Role::None => (Box::new(Guest::new(kinds, &self.context)), OwnInputs::new()),
+        let mut guest = match core::mem::replace(&mut self.role, Role::None) {
+            Role::Guest(guest) => guest,
+            Role::Host(host) => Box::new(host.into_guest(kinds, &self.context)),
+            Role::None => Box::new(Guest::new(kinds, &self.context)),
         };
+        let own = guest.inputs_missing(me, handover);
         let epoch = next_epoch(handover);
         let begun = guest.begin_with_followed(now, &mut self.context, handover, epoch, world);
         guest.give_first(own);

@@ -10,6 +10,7 @@ use crate::{AdoptError, Handover, Model, NotFed, PeerId, PlayerId, Tick, World};
 use super::context::Context;
 use super::guest::{Guest, PendingInput};
 use super::host::Host;
+use super::kinds::Kinds;
 
 impl Host {
     /// What it takes to go on from the last tick that is final.
@@ -20,7 +21,7 @@ impl Host {
             start: context.start,
             schedule_offset: context.schedule_offset,
             attendance: self.attendance_at(tick, world),
-            accepted: self.accepted(tick),
+            accepted: self.accepted(context, tick),
             recent: VecDeque::new(),
         }
     }
@@ -73,11 +74,16 @@ impl Engine {
             return Err(AdoptError::Malformed(words.to_string()));
         }
         let me = self.context.roster.as_ref().map(|roster| roster.me);
+        let exactly = self.context.settings.prediction.is_some();
+        let kinds = Kinds::new(&world.scene().schema(), exactly);
         // What the players here have given and the authority has not simulated with is given again.
         let before = core::mem::replace(&mut self.role, Role::None);
         let own = match (before, me) {
             (Role::Guest(mut guest), Some(me)) => guest.inputs_missing(me, handover),
-            (Role::Host(host), _) => host.into_own_inputs(handover.tick),
+            (Role::Host(host), Some(me)) if self.context.is_mesh() => {
+                let mut guest = host.into_guest(kinds, &self.context);
+                guest.inputs_missing(me, handover)
+            }
             _ => OwnInputs::new(),
         };
         self.context.start = handover.start.or(self.context.start);
