@@ -3,6 +3,7 @@
 mod controls;
 mod cuts;
 mod follow;
+mod judge;
 mod mesh;
 mod resume;
 
@@ -24,6 +25,7 @@ use crate::message::encode_reusing;
 use crate::room::{PeerKind, Phase, Presence};
 use crate::session::Session;
 use controls::Controls;
+use judge::Strikes;
 use mesh::InLog;
 pub use resume::ResumeMatchError;
 
@@ -119,6 +121,8 @@ pub struct Match<W, M> {
     following: Option<Standby>,
     /// The game in the log of a mesh, if it has an authority.
     in_log: InLog,
+    /// What players did against the rules.
+    strikes: Strikes,
     /// When the model wants to be called, by this program's clock.
     wake: Option<Duration>,
     /// The last time that passed.
@@ -177,6 +181,7 @@ impl<W: World, M: Model> Match<W, M> {
             delayed: Vec::new(),
             following: None,
             in_log: InLog::default(),
+            strikes: Strikes::default(),
             wake: Some(now),
             now,
         }
@@ -426,6 +431,7 @@ impl<W: World, M: Model> Match<W, M> {
             self.sample_controls(time);
             self.model.advance(time, &mut self.world);
         }
+        self.judge(now);
         self.ship(now, time);
         self.log_ticks(now, time);
         self.follow(now);
