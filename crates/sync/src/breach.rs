@@ -65,7 +65,9 @@ impl Breaches {
 
     /// Ticks before this one are final.
     pub(crate) fn confirm_before(&mut self, tick: Tick) {
-        while let Some(seen) = self.open.pop_front_if(|seen| seen.tick < tick) {
+        while self.open.front().is_some_and(|seen| seen.tick < tick)
+            && let Some(seen) = self.open.pop_front()
+        {
             push(&mut self.seen, seen);
         }
     }
