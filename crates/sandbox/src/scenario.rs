@@ -55,13 +55,18 @@ impl Server {
         }
     }
 
-    /// Whether a model works with it.
+    /// Whether a model works with it. A match here can change its model, and in a mesh a [`Switch`](samestep_sync::Switch) plays only what needs no authority.
     pub fn supports(self, kind: ModelKind) -> bool {
-        kind.works_in(match self {
-            Server::Dedicated => RoomKind::Dedicated,
-            Server::Player => RoomKind::Hosted,
-            Server::Mesh => RoomKind::Mesh,
-        })
+        let decides = || {
+            kind.config()
+                .build()
+                .is_ok_and(|model| model.has_authority())
+        };
+        match self {
+            Server::Dedicated => kind.works_in(RoomKind::Dedicated),
+            Server::Player => kind.works_in(RoomKind::Hosted),
+            Server::Mesh => kind.works_in(RoomKind::Mesh) && !decides(),
+        }
     }
 }
 

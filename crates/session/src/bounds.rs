@@ -49,6 +49,7 @@ impl Bounded for Change {
                 numbers.copied().all(|number| number <= MAX_NUMBER)
             }
             Change::Named(object) => object.id.is_bounded(),
+            Change::Played { tick, .. } => *tick <= MAX_INDEX,
             _ => true,
         }
     }

@@ -3,6 +3,8 @@
 mod controls;
 mod cuts;
 mod follow;
+mod judge;
+mod mesh;
 mod resume;
 
 use core::time::Duration;
@@ -23,6 +25,8 @@ use crate::message::encode_reusing;
 use crate::room::{PeerKind, Phase, Presence};
 use crate::session::Session;
 use controls::Controls;
+use judge::Strikes;
+use mesh::InLog;
 pub use resume::ResumeMatchError;
 
 /// Time between two updates of the latencies in the roster.
@@ -115,6 +119,10 @@ pub struct Match<W, M> {
     delayed: Vec<(Duration, PeerId, Vec<u8>)>,
     /// The exact state of the host, if this program stands by to take its place.
     following: Option<Standby>,
+    /// The game in the log of a mesh, if it has an authority.
+    in_log: InLog,
+    /// What players did against the rules.
+    strikes: Strikes,
     /// When the model wants to be called, by this program's clock.
     wake: Option<Duration>,
     /// The last time that passed.
@@ -152,6 +160,9 @@ impl<W: World, M: Model> Match<W, M> {
 
     fn with_session(now: Duration, mut session: Session, model: M, world: W) -> Self {
         session.answer_holds();
+        if model.has_authority() {
+            session.follow_game();
+        }
         Self {
             session,
             model,
@@ -169,6 +180,8 @@ impl<W: World, M: Model> Match<W, M> {
             next_rates: Some(now),
             delayed: Vec::new(),
             following: None,
+            in_log: InLog::default(),
+            strikes: Strikes::default(),
             wake: Some(now),
             now,
         }
@@ -396,6 +409,7 @@ impl<W: World, M: Model> Match<W, M> {
     fn pump(&mut self, now: Duration) {
         self.now = now;
         self.take_events(now);
+        self.follow_log(now);
         self.provide_delayed(now);
         let Some(time) = self.session.time(now) else {
             self.wake = None;
@@ -417,7 +431,9 @@ impl<W: World, M: Model> Match<W, M> {
             self.sample_controls(time);
             self.model.advance(time, &mut self.world);
         }
+        self.judge(now);
         self.ship(now, time);
+        self.log_ticks(now, time);
         self.follow(now);
         self.send(now);
         self.plan(now, time);
@@ -467,6 +483,9 @@ impl<W: World, M: Model> Match<W, M> {
     /// Gives the state to a newcomer.
     fn provide(&mut self, now: Duration, peer: PeerId) {
         let time = self.session.time(now).unwrap_or_default();
+        if self.session.follows_game() {
+            return self.provide_followed(now, peer);
+        }
         self.update_roster(now, time);
         let watches = self
             .session
@@ -493,9 +512,15 @@ impl<W: World, M: Model> Match<W, M> {
     /// Takes over the state of the game that was joined.
     fn adopt(&mut self, now: Duration, state: &[u8]) {
         let time = self.session.time(now).unwrap_or_default();
-        self.update_roster(now, time);
+        let adopted = match self.session.follows_game() {
+            true => self.adopt_followed(now, state),
+            false => {
+                self.update_roster(now, time);
+                self.model.adopt(time, state, &mut self.world)
+            }
+        };
         self.sent_inputs.clear();
-        match self.model.adopt(time, state, &mut self.world) {
+        match adopted {
             Ok(()) => self.session.loaded(now),
             Err(error) => {
                 self.session.leave(now, &error.to_string());
@@ -512,8 +537,9 @@ impl<W: World, M: Model> Match<W, M> {
         let Some(me) = self.session.me() else {
             return;
         };
+        let authority = self.game_authority();
         let room = self.session.room();
-        let (authority, is_mesh) = (room.authority(), room.is_mesh());
+        let is_mesh = room.is_mesh();
         if !is_mesh && me != authority {
             self.next_roster = now + GUESTS_EVERY;
         }

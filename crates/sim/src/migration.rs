@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use samestep_netem::{LinkConfig, Loss, Rng};
-use samestep_session::{JoinTo, Match, MatchEvent, Role, SessionConfig, SessionEvent, State};
+use samestep_session::{
+    JoinTo, Match, MatchEvent, Role, SessionConfig, SessionEvent, Silence, State,
+};
 use samestep_sync::{
     EventStage, Events, Input, Inputs, Live, Model, ModelConfig, ModelKind, PlayerId, Record,
     Replicate, Simulation, Wire,
@@ -60,6 +62,8 @@ pub struct Migration {
     pub loss: HostLoss,
     /// How many standbys the host wants.
     pub standbys: usize,
+    /// Whether it is a mesh: its leader is lost, and all others follow it.
+    pub mesh: bool,
 }
 
 /// What became of a match.
@@ -187,6 +191,8 @@ struct World<'m> {
     trace: &'m mut dyn FnMut(String),
 }
 
+/// A silent member of a mesh is excluded after this time.
+const SILENCE: Duration = Duration::from_millis(1200);
 /// Time between two looks.
 const LOOK: Duration = Duration::from_millis(5);
 /// How often a player does something.
@@ -209,6 +215,7 @@ impl Migration {
             },
             loss,
             standbys: 2,
+            mesh: false,
         }
     }
 
@@ -242,6 +249,14 @@ pub(crate) fn run_random(seed: u64, mut trace: Trace<'_>) -> Outcome {
     let mut migration = Migration::new(kind.config(), players, latency, loss);
     migration.standbys = 1 + pick(4);
     migration.link.loss = Loss::Bernoulli([0.0, 0.01, 0.05, 0.1][pick(4)]);
+    // In a mesh a lost member is excluded by those who are left, if they are more than half.
+    let decides = kind
+        .config()
+        .build()
+        .is_ok_and(|model| model.has_authority());
+    let losses = if loss == HostLoss::Twice { 2 } else { 1 };
+    let may_be_mesh = decides && players > 2 * losses;
+    migration.mesh = may_be_mesh && pick(2) == 0;
     let mut tell = |line: String| {
         if let Some(trace) = &mut trace {
             trace(line);
@@ -280,6 +295,9 @@ impl World<'_> {
         let mut config = SessionConfig::new("tally", 1).player(&format!("player {}", node.0));
         (config.standbys, config.may_host) = (Some(self.migration.standbys), Some(true));
         config.capacity = 32;
+        if self.migration.mesh {
+            config.silence = Silence::Drop { after: SILENCE };
+        }
         let model = self
             .migration
             .model
@@ -295,11 +313,15 @@ impl World<'_> {
 
     fn join(&mut self, host: NodeId) -> NodeId {
         let to = JoinTo::new(self.testbed.address(host));
-        self.start(Role::Client(to))
+        self.start(match self.migration.mesh {
+            true => Role::Peer(to),
+            false => Role::Client(to),
+        })
     }
 
     fn play(&mut self, seed: u64) -> Result<(), String> {
-        let host = self.start(Role::Host);
+        let mesh = self.migration.mesh;
+        let host = self.start(if mesh { Role::Introducer } else { Role::Host });
         for _ in 1..self.migration.players {
             self.join(host);
             self.run_for(Duration::from_millis(20), false);
@@ -313,7 +335,7 @@ impl World<'_> {
         self.testbed
             .with(host, |now, game| game.session_mut().start(now));
         self.until("nobody stands by", move |game| {
-            game.session().standbys().len() == standbys && game.status().running
+            (mesh || game.session().standbys().len() == standbys) && game.status().running
         })?;
         // The moment within a tick, and within a round of beats, is any.
         let moment = Duration::from_micros(3_000_000 + seed.wrapping_mul(7_919) % 400_000);

@@ -17,6 +17,7 @@ mod host;
 mod kinds;
 mod lead;
 mod loopback;
+mod mesh;
 mod message;
 mod predict;
 mod settings;
@@ -128,9 +129,13 @@ impl Engine {
             if self.loopback.take().is_some() {
                 world.end_loopback();
             }
-            self.role = match self.context.is_host() {
-                true => Role::Host(Box::new(Host::new(kinds, &self.context.settings, tick))),
-                false => Role::Guest(Box::new(Guest::new(kinds, &self.context))),
+            let before = core::mem::replace(&mut self.role, Role::None);
+            self.role = match (self.context.is_host(), before) {
+                (true, _) => Role::Host(Box::new(Host::new(kinds, &self.context.settings, tick))),
+                (false, Role::Host(host)) if self.context.is_mesh() => {
+                    Role::Guest(Box::new(host.into_guest(kinds, &self.context)))
+                }
+                (false, _) => Role::Guest(Box::new(Guest::new(kinds, &self.context))),
             };
             self.roster_changed = true;
             if !is_new && self.context.is_host() {
@@ -251,6 +256,7 @@ impl Model for Engine {
         match &mut self.role {
             Role::None => {}
             Role::Host(host) => {
+                host.answer_askers(now, context, world);
                 Loopback::prepare(&mut self.loopback, now, host, context, world);
                 if let Some(loopback) = &mut self.loopback {
                     loopback.advance(now, host, context, world);
@@ -260,8 +266,9 @@ impl Model for Engine {
                     loopback.receive(now, host, context);
                 }
             }
-            Role::Guest(guest) if guest.has_begun() => guest.advance(now, context, world),
-            Role::Guest(_) => {}
+            Role::Guest(guest) if guest.lacks_state(context) => guest.ask(now, context),
+            Role::Guest(guest) if guest.awaits_update => guest.await_update(now, context),
+            Role::Guest(guest) => guest.advance(now, context, world),
         }
     }
 
@@ -405,6 +412,11 @@ impl Model for Engine {
     ) -> Result<(), AdoptError> {
         self.prepare(now, world);
         match &mut self.role {
+            // In a mesh the authority, which may be another by then, sends it as soon as this program takes part.
+            Role::Guest(guest) if checkpoint.is_empty() && self.context.is_mesh() => {
+                guest.begun_with = None;
+                Ok(())
+            }
             Role::Guest(guest) => guest.begin(now, &mut self.context, checkpoint, world),
             _ => Err(AdoptError::Malformed(
                 "whoever decides needs no state of others".to_string(),
@@ -427,5 +439,18 @@ impl Model for Engine {
         world: &mut dyn World,
     ) -> Result<(), AdoptError> {
         self.succeed(now, handover, world)
+    }
+
+    fn has_authority(&self) -> bool {
+        true
+    }
+
+    fn go_on(
+        &mut self,
+        now: Duration,
+        handover: &Handover,
+        world: &mut dyn World,
+    ) -> Result<(), AdoptError> {
+        self.follow_another(now, handover, world)
     }
 }

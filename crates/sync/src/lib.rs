@@ -233,6 +233,7 @@ extern crate self as samestep_sync;
 mod authority;
 mod beside;
 mod blend;
+mod breach;
 mod bytes;
 mod collections;
 mod confirmation;
@@ -290,6 +291,7 @@ mod world;
 
 pub use authority::{RewindStats, SentStats};
 pub use beside::{Beside, Both, Either};
+pub use breach::{Breach, SeenBreach};
 pub use confirmation::{Confirmation, Effect};
 pub use cut::{Cut, Departing, Held};
 pub use difference::Difference;

@@ -4,14 +4,15 @@ use core::fmt;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use samestep_wire::{encode_to_vec, layout_hash};
+use samestep_wire::{decode_exact, encode_to_vec, layout_hash};
 
+use crate::breach::Breaches;
 use crate::input::Attendance;
 use crate::standby::TickLog;
 use crate::{
-    AdoptError, ChecksumTree, Confirmation, Divergence, EventLedger, Events, Input, Inputs,
-    LagCompensation, Patched, PlayerId, Recorder, ReplayHeader, RowChunk, Scene, Simulation,
-    SmoothView, Table, Tick, TickInputs, TimedEvent, UpdateWindow, World, WorldLayout,
+    AdoptError, Breach, ChecksumTree, Confirmation, Divergence, EventLedger, Events, Input, Inputs,
+    LagCompensation, Patched, PlayerId, Recorder, ReplayHeader, RowChunk, Scene, SeenBreach,
+    Simulation, SmoothView, Table, Tick, TickInputs, TimedEvent, UpdateWindow, World, WorldLayout,
 };
 
 mod certainty;
@@ -56,6 +57,8 @@ pub struct Live<S: Simulation> {
     inputs_refused: u64,
     /// What the players here see, if that is not this authority's own state.
     loopback: Option<Box<LoopbackCopy<S>>>,
+    /// What players here and elsewhere did against the rules.
+    breaches: Breaches,
     /// The authority's exact state, if this program follows it beside playing.
     twin: Option<Box<Live<S>>>,
 }
@@ -177,6 +180,7 @@ impl<S: Simulation> Live<S> {
             past: VecDeque::new(),
             inputs_refused: 0,
             loopback: None,
+            breaches: Breaches::default(),
             twin: None,
         }
     }
@@ -272,6 +276,7 @@ impl<S: Simulation> Live<S> {
 
     /// The state is that of an earlier tick again.
     fn on_gone_back(&mut self, tick: Tick) {
+        self.breaches.rewind(tick);
         // Nobody was told of what will be simulated again anyway.
         match self.fresh.is_some_and(|fresh| fresh >= tick) {
             true => self.forget_fresh(),
@@ -392,13 +397,19 @@ impl<S: Simulation> World for Live<S> {
         now.prepare(inputs.attendance());
         self.given.clear();
         let idle = S::Input::default();
-        let mut last = 0;
+        let (mut last, mut are_idle) = (0, false);
+        let is_new = tick >= self.confirmed_before;
+        let breaches = &mut self.breaches;
         // What does not decode is the same nothing for everyone.
         inputs.decode(|player, input: S::Input| {
+            are_idle |= input == idle;
             let Some(at) = place(&now.attendance.players, last, player) else {
                 return;
             };
             last = at;
+            if is_new && let Some(breach) = now.state.judge(player, &input) {
+                breaches.on_seen(tick, player, breach);
+            }
             if !now.state.allows(player, &input) {
                 self.inputs_refused += 1;
                 return;
@@ -409,6 +420,14 @@ impl<S: Simulation> World for Live<S> {
             now.inputs[at] = input;
             self.given.push(at as u16);
         });
+        if is_new && are_idle {
+            let forged = inputs
+                .entries()
+                .filter(|(_, input)| decode_exact::<S::Input>(input).is_err());
+            let forged = forged.filter(|(player, _)| now.attendance.players.contains(player));
+            let breach = Breach::Impossible("its inputs are none of this game");
+            forged.for_each(|(player, _)| breaches.on_seen(tick, player, breach));
+        }
         let past = LagCompensation::new(&self.past, inputs);
         let Attendance { players, away } = &*now.attendance;
         let window = inputs.window();
@@ -438,6 +457,7 @@ impl<S: Simulation> World for Live<S> {
             }
         }
         self.ledger.confirm_before(tick.next());
+        self.breaches.confirm_before(tick.next());
         self.confirmed_before = self.confirmed_before.max(tick.next());
         if let Some(log) = &mut self.log {
             log.on_tick(tick, inputs);
@@ -564,6 +584,7 @@ impl<S: Simulation> World for Live<S> {
         let freed = self.saves.drain(..).map(|(_, played)| played);
         self.spare.extend(freed);
         self.confirmed_before = tick;
+        self.breaches.forget_open();
         self.take_back(Some(tick));
         self.forget_fresh();
         self.ledger.forget();
@@ -682,6 +703,14 @@ impl<S: Simulation> World for Live<S> {
 
     fn end_twin(&mut self) {
         self.twin = None;
+    }
+
+    fn poll_breach(&mut self) -> Option<SeenBreach> {
+        match &mut self.twin {
+            // Who follows knows what the authority has decided.
+            Some(twin) => twin.breaches.poll(),
+            None => self.breaches.poll(),
+        }
     }
 
     fn begin_log(&mut self, next: Tick) -> bool {

@@ -120,6 +120,25 @@ pub trait Model {
         ))
     }
 
+    /// Whether one program decides and the others are told. In a mesh everyone then follows that program's ticks in the room's log, and goes on from there
+    /// when the room elects another: as the authority by [`take_over`](Model::take_over), as a client by [`go_on`](Model::go_on).
+    fn has_authority(&self) -> bool {
+        false
+    }
+
+    /// Goes on as a client of another authority, with what everyone followed: the exact state is that of the world's [second world](World::with_twin), at the
+    /// handover's tick. The new authority begins from the same, so nothing need be sent. The roster has to name it already.
+    fn go_on(
+        &mut self,
+        _now: Duration,
+        _handover: &Handover,
+        _world: &mut dyn World,
+    ) -> Result<(), AdoptError> {
+        Err(AdoptError::Malformed(
+            "this model has no authority to follow".to_string(),
+        ))
+    }
+
     /// In a mesh that is about to exclude members: takes nothing more of these from now on, and of everyone else again. Returns what it has of
     /// each, if it has anything. A model whose copies need no common end of what a member sent returns nothing.
     fn hold(&mut self, _now: Duration, _departing: &[Departing]) -> Vec<Held> {
@@ -261,6 +280,19 @@ impl<W: ModelWrapper> Model for W {
         world: &mut dyn World,
     ) -> Result<(), AdoptError> {
         self.inner_mut().take_over(now, handover, world)
+    }
+
+    fn has_authority(&self) -> bool {
+        self.inner().has_authority()
+    }
+
+    fn go_on(
+        &mut self,
+        now: Duration,
+        handover: &Handover,
+        world: &mut dyn World,
+    ) -> Result<(), AdoptError> {
+        self.inner_mut().go_on(now, handover, world)
     }
 
     fn hold(&mut self, now: Duration, departing: &[Departing]) -> Vec<Held> {

@@ -142,7 +142,7 @@ impl Rewind {
         name: "rewind",
         title: "Server rewind (update window)",
         sentence: "Everyone acts in the same moment. The server puts a late action where it belongs and recomputes what came after; what must not be taken back waits until it is certain.",
-        rooms: &[RoomKind::Dedicated, RoomKind::Hosted],
+        rooms: &[RoomKind::Dedicated, RoomKind::Hosted, RoomKind::Mesh],
         config: || ModelConfig::Rewind(RewindConfig::default()),
     };
 

@@ -4,7 +4,9 @@ use core::fmt;
 
 use samestep_wire::Wire;
 
-use crate::{Confirmation, Events, Input, Inputs, Interest, LagCompensation, PlayerId, Replicate};
+use crate::{
+    Breach, Confirmation, Events, Input, Inputs, Interest, LagCompensation, PlayerId, Replicate,
+};
 
 /// A game: its state, and how one tick turns it into the next.
 ///
@@ -48,6 +50,14 @@ pub trait Simulation: Replicate {
     /// Whether a player may do this now at all. What it may not counts as nothing, for everyone alike. Default: everything.
     fn allows(&self, _player: PlayerId, _input: &Self::Input) -> bool {
         true
+    }
+
+    /// How a player's input breaks the rules, by the state before its tick: what a modified program gives, and no other does. It must be as
+    /// [deterministic](Simulation) as [`step`](Self::step), and changes nothing: what such an input does is up to the rules. Every program that knows
+    /// all inputs of a tick judges them alike once the tick is final, and reports who is convicted by itself; whom more than half of a mesh
+    /// report is dropped. Default: nothing does.
+    fn judge(&self, _player: PlayerId, _input: &Self::Input) -> Option<Breach> {
+        None
     }
 
     /// What a program with these players may see, and how often it is told, where the authority alone knows everything. Default: all of it,

@@ -125,7 +125,7 @@ impl Snapshot {
         name: "snapshot",
         title: "Snapshot interpolation",
         sentence: "The server simulates and sends pictures, which are played back smoothly a moment later: nothing jumps, everything you see is past, your own character included.",
-        rooms: &[RoomKind::Dedicated, RoomKind::Hosted],
+        rooms: &[RoomKind::Dedicated, RoomKind::Hosted, RoomKind::Mesh],
         config: || ModelConfig::Snapshot(SnapshotConfig::default()),
     };
 

@@ -111,6 +111,12 @@ impl Standby {
         self.handover.as_ref().map(Handover::tick)
     }
 
+    /// A record for somebody else to follow from: the exact state that this one has come to, in the world it is lent. `None` as long as no state has come.
+    pub fn base(&self, world: &mut dyn World) -> Option<Vec<u8>> {
+        let state = world.keep();
+        Some(write_record(self.handover.as_ref()?, Some(&state), &[]))
+    }
+
     /// Takes a record of the authority. The world becomes that of the last tick in it. After an error the authority has to begin anew with a state.
     ///
     /// A malformed record changes nothing in the world.

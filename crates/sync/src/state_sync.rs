@@ -101,7 +101,7 @@ impl StateSync {
         name: "state-sync",
         title: "State sync with prediction",
         sentence: "The server decides. Your own character is predicted and obeys at once, everybody else is drawn from the past; where the server disagrees, yours is corrected.",
-        rooms: &[RoomKind::Dedicated, RoomKind::Hosted],
+        rooms: &[RoomKind::Dedicated, RoomKind::Hosted, RoomKind::Mesh],
         config: || ModelConfig::StateSync(StateSyncConfig::default()),
     };
 

@@ -380,11 +380,13 @@ impl Model for Switch {
         if let Some(me) = roster.member(roster.me) {
             self.sent_inputs.retain(&me.players);
         }
-        if roster.is_mesh && self.choices.len() > 1 {
-            self.trouble = Some(
-                "a mesh has no host to change the model: it stays with the first choice"
-                    .to_string(),
-            );
+        if roster.is_mesh {
+            let words = match self.running.has_authority() {
+                true => "in a mesh a switch cannot follow an authority: play that model by itself",
+                false => "a mesh has no host to change the model: it stays with the first choice",
+            };
+            let is_trouble = self.choices.len() > 1 || self.running.has_authority();
+            self.trouble = is_trouble.then(|| words.to_string());
         }
         self.roster = Some(roster.clone());
         self.running.handle_roster(now, roster);

@@ -5,8 +5,8 @@ use core::time::Duration;
 use thiserror::Error;
 
 use crate::{
-    ChecksumTree, Difference, Divergence, Interest, PlayerId, RowChunk, Schema, Table, Tick,
-    TickInputs,
+    ChecksumTree, Difference, Divergence, Interest, PlayerId, RowChunk, Schema, SeenBreach, Table,
+    Tick, TickInputs,
 };
 
 /// A running game, as a model sees it: it can be stepped, saved, compared and replaced, but its type is not known.
@@ -151,6 +151,11 @@ pub trait World {
 
     /// The log since this was called last; `None` if there is none, or something is missing because too much has waited: then it has to begin anew.
     fn take_log(&mut self) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// The next input that breaks the rules, in a tick that is final here: see [`Simulation::judge`](crate::Simulation::judge).
+    fn poll_breach(&mut self) -> Option<SeenBreach> {
         None
     }
 

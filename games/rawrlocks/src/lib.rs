@@ -71,6 +71,7 @@ mod config;
 mod controls;
 mod damage;
 mod event;
+mod fairness;
 mod fireball;
 mod keys;
 mod leap;

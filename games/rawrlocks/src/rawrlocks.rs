@@ -1,12 +1,13 @@
 //! The state of the game and the order of the steps in a tick.
 
-use samestep_sync::{Entities, Events, Inputs, PlayerId, Record, Replicate, Simulation};
+use samestep_sync::{Breach, Entities, Events, Inputs, PlayerId, Record, Replicate, Simulation};
 
 use crate::arena::Arena;
 use crate::avatar::{Avatar, HEALTH};
 use crate::config::{MAX_PLAYERS, RawrlocksConfig, RawrlocksConfigError};
 use crate::controls::Controls;
 use crate::event::RawrlocksEvent;
+use crate::fairness;
 use crate::fireball::Fireball;
 use crate::power_up::{PowerUp, PowerUpKind};
 use crate::round::{Phase, Round};
@@ -181,6 +182,10 @@ impl Simulation for Rawrlocks {
     type Event = RawrlocksEvent;
 
     const NAME: &'static str = "rawrlocks";
+
+    fn judge(&self, player: PlayerId, controls: &Controls) -> Option<Breach> {
+        fairness::judge(self, player, controls)
+    }
 
     fn step(&mut self, inputs: &Inputs<'_, Controls>, events: &mut Events<RawrlocksEvent>) {
         self.clock = self.clock.wrapping_add(1);

@@ -43,7 +43,7 @@ impl<W: World, M: Model> Match<W, M> {
         }
     }
 
-    fn begin_following(&mut self, state: &[u8]) -> Result<(), String> {
+    pub(super) fn begin_following(&mut self, state: &[u8]) -> Result<(), String> {
         if !self.world.begin_twin() {
             return Err("this game has no second world to follow with".to_owned());
         }
@@ -51,7 +51,7 @@ impl<W: World, M: Model> Match<W, M> {
         self.follow_record(state)
     }
 
-    fn follow_record(&mut self, record: &[u8]) -> Result<(), String> {
+    pub(super) fn follow_record(&mut self, record: &[u8]) -> Result<(), String> {
         let Some(standby) = &mut self.following else {
             return Ok(());
         };
@@ -63,6 +63,11 @@ impl<W: World, M: Model> Match<W, M> {
 
     /// Another program is the authority. If it is this one, it goes on with the state that it followed.
     pub(super) fn on_authority(&mut self, now: Duration, authority: PeerId) {
+        if self.session.follows_game() {
+            // The log says when that is so.
+            self.roster_changed = true;
+            return;
+        }
         if self.session.room().is_mesh() || Some(authority) != self.session.me() {
             if !self.session.room().is_mesh() {
                 self.world.doubt();

@@ -106,6 +106,20 @@ pub(crate) enum Change {
         #[wire(max_len = 255)]
         words: String,
     },
+    /// In a mesh whose game has an authority: a record of the game, which leads up to a tick.
+    Played {
+        #[wire(varint)]
+        tick: u64,
+        #[wire(max_len = 16_777_216)]
+        record: Vec<u8>,
+    },
+}
+
+impl Change {
+    /// Whether it may change the room: a record of the game does not.
+    pub(crate) fn is_of_room(&self) -> bool {
+        !matches!(self, Change::Played { .. })
+    }
 }
 
 /// A peer that is admitted.
@@ -211,7 +225,10 @@ impl Room {
             Change::Named(thing) => self.add_object(*thing),
             Change::Unnamed { id } => self.network_objects.retain(|t| t.id != *id),
             Change::Password { password } => self.password = Some(password.clone()),
-            Change::Command { .. } | Change::Denial | Change::Closed { .. } => {}
+            Change::Command { .. }
+            | Change::Denial
+            | Change::Closed { .. }
+            | Change::Played { .. } => {}
         }
     }
 

@@ -19,10 +19,14 @@ use crate::id::{PeerId, RoomId};
 use crate::log::{Entry, KEPT, Lane, Origin};
 use crate::room::{Change, Presence, Room, Rules};
 use crate::session::cuts::Cuts;
+use crate::session::game_log::GameLog;
 use crate::session::{Contact, Session};
 
 /// Entries a newcomer is told of that were committed before it came, so that it can help others to return.
 const HISTORY: u64 = 256;
+/// The same, and what is kept, in a mesh that has a game in its log: nobody needs old ticks.
+const HISTORY_BESIDE_GAME: u64 = 32;
+const KEPT_BESIDE_GAME: usize = 512;
 /// Entries beyond those kept that are collected before the log is shortened.
 const COLLECTED: usize = 512;
 /// Silence that freezes a mesh that waits for its members.
@@ -77,6 +81,8 @@ pub(super) struct Mesh {
     pub(super) superseded: BTreeSet<Incarnation>,
     /// Where what excluded members sent ends.
     pub(super) cuts: Cuts,
+    /// The game, if one that has an authority is played.
+    pub(super) game: GameLog,
     /// Whether events and messages of the core are being taken.
     pumping: bool,
 }
@@ -90,6 +96,7 @@ impl Mesh {
             backlog: VecDeque::new(),
             superseded: BTreeSet::new(),
             cuts: Cuts::default(),
+            game: GameLog::default(),
             pumping: false,
         }
     }
@@ -110,6 +117,7 @@ impl Mesh {
         self.cuts.begin(agreement.view(), room);
         self.agreement = Some(Box::new(agreement));
         self.leads = true;
+        self.game.on_founded();
     }
 
     /// Takes the end of a log from the member that lets this program in. Returns the room that it leads to, or `None` if it makes no sense here.
@@ -203,6 +211,19 @@ impl Mesh {
             .fold(committed, u32::max)
     }
 
+    /// The last index that would survive the loss of this program: of two members the tie-breaker decides alone.
+    pub(super) fn survives(&self, me: Incarnation) -> u64 {
+        let (Some(agreement), true) = (&self.agreement, self.leads) else {
+            return u64::MAX;
+        };
+        let view = agreement.view();
+        let mut others = view.incarnations().filter(|who| *who != me);
+        match (others.next(), others.next()) {
+            (Some(other), None) => agreement.replica().matched(other),
+            _ => u64::MAX,
+        }
+    }
+
     /// Whether such a change is not committed yet.
     pub(super) fn awaits(&self, is: impl Fn(&Change) -> bool) -> bool {
         self.uncommitted().any(|entry| is(&entry.change))
@@ -211,10 +232,15 @@ impl Mesh {
     /// The room as it will be once everything is committed: what the authority decides by.
     pub(super) fn expected<'a>(&self, room: &'a Room) -> Cow<'a, Room> {
         let mut expected = Cow::Borrowed(room);
-        for (index, entry) in self.agreement.iter().flat_map(|a| a.unshown()) {
+        let of_room = |entry: &Agreed<Entry>| match entry {
+            Agreed::Command { command, .. } => command.change.is_of_room(),
+            Agreed::Next(_) => true,
+        };
+        let unshown = self.agreement.iter().flat_map(|a| a.unshown());
+        for (index, entry) in unshown.filter(|(_, entry)| of_room(entry)) {
             expected.to_mut().follow(index, entry);
         }
-        for entry in &self.backlog {
+        for entry in self.backlog.iter().filter(|e| e.change.is_of_room()) {
             let index = self.index();
             expected.to_mut().apply(index, &entry.change);
             expected.to_mut().settle(entry);
@@ -270,7 +296,11 @@ impl Mesh {
         if let Some(have) = have.filter(|have| (first..=shown).contains(have)) {
             return Some(log.decided_after(have));
         }
-        let history = shown.saturating_sub(HISTORY).max(first).max(1);
+        let history = match self.game.is_played() {
+            true => HISTORY_BESIDE_GAME,
+            false => HISTORY,
+        };
+        let history = shown.saturating_sub(history).max(first).max(1);
         let room = self.room_at(history);
         log.compact(history, encode_to_vec(&room).ok()?);
         Some(log.decided_after(0))
@@ -308,7 +338,11 @@ impl Mesh {
             return;
         };
         let log = agreement.replica().log();
-        if log.kept() < KEPT + COLLECTED {
+        let kept = match self.game.is_played() {
+            true => KEPT_BESIDE_GAME,
+            false => KEPT,
+        };
+        if log.kept() < kept + COLLECTED {
             return;
         }
         let first = log.snapshot().point.index;
@@ -497,6 +531,7 @@ impl Session {
             }
         }
         self.mesh.pumping = false;
+        self.settle_game();
         self.mesh.shorten();
         if let Some(agreement) = &self.mesh.agreement {
             let next = agreement.next_timeout();
@@ -595,6 +630,7 @@ impl Session {
             self.mesh.leads = leads;
             self.mesh.superseded.clear();
             self.mesh.backlog.clear();
+            self.mesh.game.on_leadership();
             self.leading.askers.forget();
             self.leading.wishes.clear();
             self.leader = leader;
@@ -624,7 +660,11 @@ impl Session {
         }
         let me = self.me.filter(|_| self.can_append(now));
         match me {
-            Some(peer) if self.mesh.expected(&self.room).authority() != peer => {
+            Some(peer)
+                if self.mesh.game.wants_claim()
+                    || self.mesh.expected(&self.room).authority() != peer =>
+            {
+                self.mesh.game.on_claimed();
                 self.append(now, None, Change::Authority { peer })
             }
             _ => false,

@@ -129,6 +129,7 @@ impl Session {
             }
             Change::Start { .. } => self.announce_start(now),
             Change::EndVote { .. } | Change::TieBreaker { .. } => {}
+            Change::Played { tick, record } => self.on_played(index, tick, record),
             Change::Reported { by, against, words } => self.on_reported(now, by, against, words),
             Change::End { result } => {
                 let had_begun = core::mem::take(&mut self.clock.started);
@@ -139,6 +140,7 @@ impl Session {
             }
             Change::Rematch => self.emit(SessionEvent::Rematch),
             Change::Authority { peer } => {
+                self.on_game_authority(index, peer);
                 self.emit(SessionEvent::AuthorityChanged { authority: peer });
                 self.emit(SessionEvent::OwnersChanged);
                 self.clock.keeper.set_members(now, &self.room, peer);

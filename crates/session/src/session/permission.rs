@@ -94,11 +94,12 @@ impl Session {
             Control::Entries(_)
             | Control::Frozen { .. }
             | Control::Succession(_)
-            | Control::Ability { .. }
             | Control::Certain { .. }
             | Control::Yields { .. }
             | Control::TakeOver(_)
             | Control::Follows { .. } => false,
+            // Who does not follow the game asks the leader for its state.
+            Control::Ability { is_ready, .. } => !is_ready && self.leads(),
             Control::Hello(_)
             | Control::Link { .. }
             | Control::Propose { .. }

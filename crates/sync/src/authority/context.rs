@@ -80,6 +80,11 @@ impl Context {
         roster.is_some_and(|roster| roster.me == roster.authority)
     }
 
+    /// Whether everyone talks to everyone, and the authority is the room's leader.
+    pub(super) fn is_mesh(&self) -> bool {
+        self.roster.as_ref().is_some_and(|roster| roster.is_mesh)
+    }
+
     /// Who plays here.
     pub(super) fn own_players(&self) -> &[PlayerId] {
         let roster = self.roster.as_ref();

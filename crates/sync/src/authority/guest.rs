@@ -12,13 +12,14 @@ use super::message::{
     ENTRIES_AT_ONCE, EventBatch, InputEntry, InputMessage, Message, RewindReport, Update,
 };
 use super::predict::Predicted;
+use super::succession::OwnInputs;
 use crate::bytes::Bytes;
 use crate::standby::AcceptedInputs;
 use crate::stream::{JitterBuffer, JitterBufferConfig, Store};
 use crate::switch::Beginning;
 use crate::{
-    AdoptError, Delivery, InputKind, Interpolation, ModelEvent, PeerId, PlayerId, RemotePlayers,
-    Table, Tick, TickInputs, ViewTime, World,
+    AdoptError, Delivery, Handover, InputKind, Interpolation, ModelEvent, PeerId, PlayerId,
+    RemotePlayers, Table, Tick, TickInputs, ViewTime, World,
 };
 
 /// The maximum number of a player's inputs that wait for a tick of their own.
@@ -48,6 +49,13 @@ pub(super) struct Guest {
     /// What the authority sends beside the state.
     pub extras: SentExtras,
     epoch: u8,
+    /// Whose state it began with.
+    pub(super) begun_with: Option<PeerId>,
+    /// Whether nothing has come from the authority since: it may go by a later schedule, and would refuse what is given by the former one.
+    pub(super) awaits_update: bool,
+    pub(super) awaits_until: Option<Duration>,
+    /// When it asked for one last.
+    pub(super) asked_at: Option<Duration>,
     pub every: u64,
     /// The tick of the next local input: everything before it has been predicted.
     pub predicted_tick: Tick,
@@ -123,6 +131,10 @@ impl Guest {
             held: TickInputs::new(),
             extras: SentExtras::default(),
             epoch: 0,
+            begun_with: None,
+            awaits_update: false,
+            awaits_until: None,
+            asked_at: None,
             every: context.settings.snapshot.every,
             predicted_tick: Tick(0),
             confirmed_tick: Tick(0),
@@ -184,26 +196,12 @@ impl Guest {
             handled.map_err(|error| AdoptError::Malformed(error.to_string()))?;
         }
         fresh.every = every;
-        let schedule = (context.start, context.schedule_offset);
         let start = start
             .checked_sub(Duration::from_micros(1))
             .or(context.start);
-        if self.has_begun() && schedule == (start, schedule_offset) {
-            // The game goes on where it was: so does the picture.
-            core::mem::swap(&mut fresh.playout, &mut self.playout);
-            fresh.playout.on_new_sender();
-            let store =
-                core::mem::replace(&mut self.store, Store::new(self.kinds.schema().clone()));
-            let upto = Tick(tick);
-            fresh.former = Some(Box::new(Former { store, upto }));
-        }
-        fresh.playout.set_interval(context.tick_time * every as u32);
-        (fresh.epoch, fresh.predicted_tick, fresh.confirmed_tick) = (epoch, Tick(tick), Tick(tick));
-        (fresh.events_upto, fresh.events_delivered) = (Tick(tick), Tick(tick));
-        fresh.load_known(Tick(tick), world)?;
-        world.replaced(Tick(tick));
-        let checksum = world.checksum();
-        world.record_checksum(Tick(tick), checksum);
+        self.hand_picture_on(&mut fresh, context, (start, schedule_offset), Tick(tick));
+        fresh.settle_at(epoch, Tick(tick), context);
+        fresh.load_exactly(Tick(tick), world)?;
         fresh.pending = self.take_unaccepted(&accepted);
         context.start = start;
         context.schedule_offset = schedule_offset;
@@ -212,6 +210,95 @@ impl Guest {
         self.on_roster(context);
         context.wake_at(now);
         Ok(())
+    }
+
+    /// The game goes on where it was, if it has the same schedule: so does the picture, with what another authority sent until the tick is reached.
+    fn hand_picture_on(
+        &mut self,
+        fresh: &mut Guest,
+        context: &Context,
+        schedule: (Option<Duration>, Duration),
+        upto: Tick,
+    ) {
+        if self.has_begun() && schedule == (context.start, context.schedule_offset) {
+            core::mem::swap(&mut fresh.playout, &mut self.playout);
+            fresh.playout.on_new_sender();
+            let store =
+                core::mem::replace(&mut self.store, Store::new(self.kinds.schema().clone()));
+            fresh.former = Some(Box::new(Former { store, upto }));
+        }
+    }
+
+    /// Nothing has happened here since a tick at which an authority's state is known.
+    fn settle_at(&mut self, epoch: u8, tick: Tick, context: &Context) {
+        self.playout
+            .set_interval(context.tick_time * self.every as u32);
+        (self.epoch, self.predicted_tick, self.confirmed_tick) = (epoch, tick, tick);
+        (self.events_upto, self.events_delivered) = (tick, tick);
+        self.begun_with = context.roster.as_ref().map(|roster| roster.authority);
+    }
+
+    /// The world becomes what is known of a tick, and is recorded.
+    fn load_exactly(&mut self, tick: Tick, world: &mut dyn World) -> Result<(), AdoptError> {
+        self.load_known(tick, world)?;
+        world.replaced(tick);
+        let checksum = world.checksum();
+        world.record_checksum(tick, checksum);
+        Ok(())
+    }
+
+    /// Begins with the state that everyone in a mesh has followed: that of the world's second world.
+    pub(super) fn begin_with_followed(
+        &mut self,
+        now: Duration,
+        context: &mut Context,
+        handover: &Handover,
+        epoch: u8,
+        world: &mut dyn World,
+    ) -> Result<(), AdoptError> {
+        let mut fresh = Guest::new(self.kinds.clone(), context);
+        let mut is_there = false;
+        world.with_twin(&mut |twin| {
+            twin.scene().extract(&mut fresh.table);
+            twin.scene().held_inputs(&mut fresh.held);
+            is_there = true;
+        });
+        if !is_there {
+            let words = "there is no world with which this program has followed";
+            return Err(AdoptError::Malformed(words.to_string()));
+        }
+        fresh.kinds.fill(&mut fresh.table, &fresh.held);
+        let tick = handover.tick();
+        fresh.store.seed(tick, &fresh.table);
+        let schedule = (handover.start().or(context.start), handover.schedule_offset);
+        self.hand_picture_on(&mut fresh, context, schedule, tick);
+        fresh.settle_at(epoch, tick, context);
+        fresh.load_exactly(tick, world)?;
+        fresh.awaits_update = true;
+        // Events that are not shown yet.
+        fresh.events = core::mem::take(&mut self.events);
+        fresh.events.retain(|(of, ..)| *of < tick);
+        (context.start, context.schedule_offset) = schedule;
+        context.hold = None;
+        *self = fresh;
+        tracing::debug!(tick = tick.0, "goes on as the client of another authority");
+        self.on_roster(context);
+        context.wake_at(now);
+        Ok(())
+    }
+
+    /// Begins as who decided until now: these inputs, numbered from one on in an epoch, may have to be given again.
+    pub(super) fn number_from(&mut self, epoch: u8, first: u64, log: VecDeque<LocalInput>) {
+        (self.epoch, self.first, self.acknowledged, self.log) = (epoch, first, first, log);
+    }
+
+    /// These are given before everything that the players here give from now on.
+    pub(super) fn give_first(&mut self, own: OwnInputs) {
+        for (player, mut inputs) in own {
+            let pending = self.pending.entry(player).or_default();
+            inputs.append(pending);
+            *pending = inputs;
+        }
     }
 
     /// Begins in the middle of a game, with the authority's own state.
@@ -226,8 +313,7 @@ impl Guest {
         scene.held_inputs(&mut self.held);
         self.kinds.fill(&mut self.table, &self.held);
         self.store.seed(at.tick, &self.table);
-        (self.epoch, self.predicted_tick, self.confirmed_tick) = (FIRST, at.tick, at.tick);
-        (self.events_upto, self.events_delivered) = (at.tick, at.tick);
+        self.settle_at(FIRST, at.tick, context);
         self.on_roster(context);
     }
 
@@ -298,6 +384,9 @@ impl Guest {
             return;
         }
         context.schedule_offset = update.schedule_offset;
+        if core::mem::take(&mut self.awaits_update) {
+            context.wake_at(now);
+        }
         self.beyond_compensation = update.beyond_compensation;
         self.acknowledged = self
             .acknowledged

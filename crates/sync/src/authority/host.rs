@@ -8,6 +8,7 @@ use super::begin::FIRST;
 use super::client::{Budget, Client, Due, Queue};
 use super::context::Context;
 use super::kinds::Kinds;
+use super::mesh::{ASKING, Askers, OwnLog};
 use super::message::{InputEntry, InputMessage, Message, Update};
 use super::settings::Settings;
 use super::window::{Placed, RewindStats, Window};
@@ -43,7 +44,11 @@ pub(super) struct Host {
     pub next_tick: Tick,
     pub clients: BTreeMap<PeerId, Client>,
     /// What the players here do.
-    local: BTreeMap<PlayerId, Queue>,
+    pub(super) local: BTreeMap<PlayerId, Queue>,
+    /// What they did lately, in a mesh.
+    pub(super) own_log: OwnLog,
+    /// Members of a mesh that want the state.
+    pub(super) askers: Askers,
     /// Who plays, and who has a place in the room, by the roster.
     present: Vec<PlayerId>,
     placed: Vec<PlayerId>,
@@ -62,7 +67,7 @@ pub(super) struct Host {
     waiting: VecDeque<(Duration, Outgoing)>,
     epochs: u8,
     /// Which inputs are in which tick of clients that had another incarnation, or another authority, and have not begun anew yet.
-    former: BTreeMap<PeerId, InputLedger>,
+    pub(super) former: BTreeMap<PeerId, InputLedger>,
     /// Who takes part by the word of the authority before.
     inherited: Option<Attendance>,
     /// The ticks that may still change, if this authority can recompute them.
@@ -83,6 +88,8 @@ impl Host {
             next_tick: next,
             clients: BTreeMap::new(),
             local: BTreeMap::new(),
+            own_log: OwnLog::new(FIRST),
+            askers: Askers::default(),
             present: Vec::new(),
             placed: Vec::new(),
             roster_changed: true,
@@ -112,11 +119,23 @@ impl Host {
         let Some(roster) = context.roster.as_ref().filter(|_| at.is_known) else {
             return;
         };
-        self.publish(at.tick, world);
-        self.epochs = FIRST;
-        for member in roster.members.iter().filter(|m| m.peer != roster.me) {
-            self.publisher.join_knowing(member.peer, at.tick);
-            let client = Client::new(member, FIRST, at.tick);
+        let others = roster.members.iter().filter(|m| m.peer != roster.me);
+        self.begin_known(at.tick, FIRST, others, world);
+    }
+
+    /// Begins with clients that have the state already.
+    pub(super) fn begin_known<'a>(
+        &mut self,
+        tick: Tick,
+        epoch: u8,
+        clients: impl Iterator<Item = &'a Member>,
+        world: &mut dyn World,
+    ) {
+        self.publish(tick, world);
+        (self.epochs, self.own_log) = (epoch, OwnLog::new(epoch));
+        for member in clients {
+            self.publisher.join_knowing(member.peer, tick);
+            let client = Client::new(member, epoch, tick);
             self.clients.insert(member.peer, client);
         }
     }
@@ -222,12 +241,17 @@ impl Host {
         message: &InputMessage<'_>,
     ) {
         let next = self.next_tick;
-        let Some(client) = self.clients.get_mut(&from) else {
-            return;
+        let client = self.clients.get(&from);
+        let Some(client) = client.filter(|_| message.epoch != ASKING) else {
+            return self.on_asked(now, context, from);
         };
         if message.epoch != client.epoch {
             return;
         }
+        self.on_first_word(from);
+        let Some(client) = self.clients.get_mut(&from) else {
+            return;
+        };
         if let Some((latest, before)) = message.parts {
             if client.given.is_some_and(|given| latest >= given.0) {
                 self.trust(from);
@@ -363,16 +387,19 @@ impl Host {
         Attendance::clone(held.attendance())
     }
 
-    /// Which inputs of whom are in the ticks before one.
-    pub(super) fn accepted(&self, before: Tick) -> Vec<AcceptedInputs> {
+    /// Which inputs of whom are in the ticks before one; in a mesh, the players here are among them. Of who was given a state and has not begun with it, those that it
+    /// gave before count.
+    pub(super) fn accepted(&self, context: &Context, before: Tick) -> Vec<AcceptedInputs> {
         let present = self
             .clients
             .iter()
             .map(|(peer, client)| (peer, &client.ledger));
-        let former = self.former.iter();
-        let former = former.filter(|(peer, _)| !self.clients.contains_key(peer));
+        let present = present.filter(|(peer, _)| !self.former.contains_key(peer));
+        let roster = context.roster.as_ref().filter(|roster| roster.is_mesh);
+        let own = roster.map(|roster| (&roster.me, &self.own_log.ledger));
         let all = present
-            .chain(former)
+            .chain(&self.former)
+            .chain(own)
             .filter(|(_, ledger)| ledger.epoch() != 0);
         all.map(|(peer, ledger)| ledger.accepted(*peer, before))
             .collect()
@@ -446,7 +473,8 @@ impl Host {
     fn settle(&mut self) {
         let before = self.confirmed_tick();
         let clients = self.clients.values_mut().map(|client| &mut client.ledger);
-        for ledger in clients.chain(self.former.values_mut()) {
+        let own = core::iter::once(&mut self.own_log.ledger);
+        for ledger in clients.chain(self.former.values_mut()).chain(own) {
             ledger.settle(before);
         }
     }
@@ -523,6 +551,9 @@ impl Host {
             if let Some(queue) = self.local.get_mut(player) {
                 if let Some(due) = queue.take(tick, world) {
                     self.inputs.push(*player, &due.input);
+                    if context.is_mesh() {
+                        self.own_log.on_taken(*player, tick, &due);
+                    }
                 }
                 continue;
             }
@@ -736,11 +767,12 @@ impl Host {
         self.epochs = self.epochs.checked_add(1).unwrap_or(1);
         out.push(self.epochs);
         let before = self.clients.remove(&newcomer).map(|client| client.ledger);
-        let before = before.or_else(|| self.former.remove(&newcomer));
-        before
-            .unwrap_or_default()
-            .accepted(newcomer, self.next_tick)
-            .write(&mut out);
+        let before = self.former.remove(&newcomer).or(before).unwrap_or_default();
+        before.accepted(newcomer, self.next_tick).write(&mut out);
+        if context.is_mesh() && before.epoch() != 0 {
+            // It may ask again, or another authority take over, before it has begun with this.
+            self.former.insert(newcomer, before);
+        }
         let member = context
             .roster
             .as_ref()

@@ -1,15 +1,16 @@
 //! How an authority is followed, and how another program takes its place.
 
 use core::time::Duration;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::{Engine, Role};
 use crate::standby::{InputLedger, write_record};
-use crate::{AdoptError, Handover, InputKind, Model, NotFed, PeerId, Tick, World};
+use crate::{AdoptError, Handover, Model, NotFed, PeerId, PlayerId, Tick, World};
 
 use super::context::Context;
-use super::guest::Guest;
+use super::guest::{Guest, PendingInput};
 use super::host::Host;
+use super::kinds::Kinds;
 
 impl Host {
     /// What it takes to go on from the last tick that is final.
@@ -20,7 +21,7 @@ impl Host {
             start: context.start,
             schedule_offset: context.schedule_offset,
             attendance: self.attendance_at(tick, world),
-            accepted: self.accepted(tick),
+            accepted: self.accepted(context, tick),
             recent: VecDeque::new(),
         }
     }
@@ -73,11 +74,17 @@ impl Engine {
             return Err(AdoptError::Malformed(words.to_string()));
         }
         let me = self.context.roster.as_ref().map(|roster| roster.me);
+        let exactly = self.context.settings.prediction.is_some();
+        let kinds = Kinds::new(&world.scene().schema(), exactly);
         // What the players here have given and the authority has not simulated with is given again.
         let before = core::mem::replace(&mut self.role, Role::None);
         let own = match (before, me) {
-            (Role::Guest(guest), Some(me)) => inputs_of(*guest, me, handover),
-            _ => Vec::new(),
+            (Role::Guest(mut guest), Some(me)) => guest.inputs_missing(me, handover),
+            (Role::Host(host), Some(me)) if self.context.is_mesh() => {
+                let mut guest = host.into_guest(kinds, &self.context);
+                guest.inputs_missing(me, handover)
+            }
+            _ => OwnInputs::new(),
         };
         self.context.start = handover.start.or(self.context.start);
         self.context.schedule_offset = handover.schedule_offset;
@@ -86,32 +93,36 @@ impl Engine {
         self.prepare(now, world);
         if let Role::Host(host) = &mut self.role {
             host.succeed(handover);
-            for (player, input, kind) in own {
-                host.input(player, &input, kind);
+            for (player, inputs) in own {
+                for (input, _, kind) in inputs {
+                    host.input(player, &input, kind);
+                }
+            }
+            if self.context.is_mesh() {
+                // Everyone goes on from the same state.
+                host.begin_with_followers(handover, &self.context, world);
             }
         }
         tracing::info!(tick = handover.tick.0, "took over as the authority");
-        self.send_state_to_all(now, world);
+        if !self.context.is_mesh() {
+            self.send_state_to_all(now, world);
+        }
         self.context.wake_at(now);
         Ok(())
     }
 }
 
-/// The inputs of a client that are not in the state at a handover.
-fn inputs_of(
-    mut guest: Guest,
-    me: PeerId,
-    handover: &Handover,
-) -> Vec<(crate::PlayerId, Vec<u8>, InputKind)> {
-    let accepted = handover
-        .accepted
-        .iter()
-        .find(|accepted| accepted.peer == me);
-    let unknown = InputLedger::default().accepted(me, Tick(0));
-    let missing = guest.take_unaccepted(accepted.unwrap_or(&unknown));
-    let of = |(player, inputs): (_, std::collections::VecDeque<super::guest::PendingInput>)| {
-        let inputs = inputs.into_iter();
-        inputs.map(move |(input, _, kind)| (player, input, kind))
-    };
-    missing.into_iter().flat_map(of).collect()
+/// Inputs of the players here that are to be given again, in their order.
+pub(super) type OwnInputs = BTreeMap<PlayerId, VecDeque<PendingInput>>;
+
+impl Guest {
+    /// The inputs of the players here that are not in the state at a handover.
+    pub(super) fn inputs_missing(&mut self, me: PeerId, handover: &Handover) -> OwnInputs {
+        let accepted = handover
+            .accepted
+            .iter()
+            .find(|accepted| accepted.peer == me);
+        let unknown = InputLedger::default().accepted(me, Tick(0));
+        self.take_unaccepted(accepted.unwrap_or(&unknown))
+    }
 }

@@ -176,8 +176,12 @@ impl Window {
             }
             at = told.map_or(0, |told| told.since(self.first)) as usize;
         }
-        let has = |open: &OpenTick| open.inputs.entries().any(|(of, _)| of == player);
-        while self.ticks.get(at).is_some_and(has) {
+        // Nor does it count in a tick in which its player does not take part.
+        let cannot = |open: &OpenTick| {
+            let takes_part = open.inputs.attendance().players.contains(&player);
+            !takes_part || open.inputs.entries().any(|(of, _)| of == player)
+        };
+        while self.ticks.get(at).is_some_and(cannot) {
             at += 1;
         }
         if at >= self.ticks.len() {

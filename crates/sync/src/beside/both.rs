@@ -2,8 +2,8 @@
 
 use crate::bytes::{Bytes, put};
 use crate::{
-    AdoptError, ChecksumTree, Divergence, Patched, RowChunk, Scene, Tick, TickInputs, World,
-    WorldLayout,
+    AdoptError, ChecksumTree, Divergence, Patched, RowChunk, Scene, SeenBreach, Tick, TickInputs,
+    World, WorldLayout,
 };
 
 /// The two parts of a game whose models run [side by side](crate::Beside).
@@ -153,6 +153,11 @@ impl<A: World, B: World> World for Both<A, B> {
 
     fn desync_bundle(&mut self, _: Tick, _: &[TickInputs], _: &Divergence) -> Option<Vec<u8>> {
         None
+    }
+
+    fn poll_breach(&mut self) -> Option<SeenBreach> {
+        let first = self.first.poll_breach();
+        first.or_else(|| self.second.poll_breach())
     }
 
     /// # Panics

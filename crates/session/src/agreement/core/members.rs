@@ -78,6 +78,20 @@ impl<C: Clone + PartialEq> Agreement<C> {
         }
     }
 
+    /// Whether the leader is about to end the view, as soon as a quorum of the next one holds everything decided. Who appends without a pause lets them hold it
+    /// first: where a tie-breaker decides alone, others are always a way behind.
+    pub fn is_to_change(&self, now: Duration) -> bool {
+        if !self.claims(now) || self.replica.log().is_closing() {
+            return false;
+        }
+        let (mut members, _) = self.kept(now);
+        let decided = self.replica.log().decided();
+        self.learners
+            .admit(&mut members, decided.index, &decided.requests);
+        members.sort_unstable();
+        members != self.view().members
+    }
+
     /// The members that stay and those that go: who said farewell, and who was silent for the exclusion time, but only if everyone who stays
     /// was heard after that silence was noticed. Where several fall silent one after another, that is waited for a quarter of the suspicion time; then those who
     /// were not heard go too, if the others are a quorum. So do those whose answer about a departed stream is waited for as long, and who were silent for the suspicion time.

@@ -84,6 +84,9 @@ impl Session {
         step: Duration,
         upstream: u64,
     ) {
+        if self.room.is_mesh() {
+            return self.on_game_state_wanted();
+        }
         let Some(incarnation) = self.room.peer(from).map(|p| p.incarnation) else {
             return;
         };

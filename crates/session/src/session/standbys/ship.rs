@@ -83,6 +83,9 @@ impl Session {
 
     /// The first tick that may still be lost with the host; `None` if the room has no standbys, and nothing is more certain than what is told.
     pub(crate) fn certain_before(&self) -> Option<u64> {
+        if self.room.is_mesh() {
+            return self.game_certain();
+        }
         let has_standbys = !self.room.is_mesh() && !self.room.standbys().is_empty();
         self.standbys.shipping.certain.filter(|_| has_standbys)
     }
