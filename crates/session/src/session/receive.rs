@@ -576,11 +576,13 @@ impl Session {
             (OtherEnd::Linking { .. }, Control::Agreement(message)) => {
                 self.on_agreement_of_later(now, id, *message);
             }
-            (OtherEnd::Sponsor, Control::Follows { address, .. }) => {
-                if let Some(address) = address {
-                    self.prefer_door(now, address.into());
-                }
-            }
+            (
+                OtherEnd::Sponsor,
+                Control::Follows {
+                    address: Some(address),
+                    ..
+                },
+            ) => self.prefer_door(now, address.into()),
             (OtherEnd::Sponsor, Control::Frozen { doors }) => self.on_room_frozen(now, &doors),
             (OtherEnd::Sponsor, Control::Welcome(welcome)) => self.on_welcome(now, id, *welcome),
             (OtherEnd::Sponsor, Control::Prove(prove)) => self.on_prove(now, id, prove),

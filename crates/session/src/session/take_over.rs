@@ -228,7 +228,7 @@ impl Session {
             (None, None) => return,
         };
         let waits_already = self.standbys.passing.held.as_ref();
-        if !waits_already.is_some_and(|held| held.host == host) {
+        if waits_already.is_none_or(|held| held.host != host) {
             let since = now;
             self.go_to_host(now, Held { host, since, way });
         }
