@@ -417,6 +417,7 @@ impl<W: World, M: Model> Match<W, M> {
             self.sample_controls(time);
             self.model.advance(time, &mut self.world);
         }
+        self.session.set_patience(self.model.ack_patience());
         self.ship(now, time);
         self.follow(now);
         self.send(now);

@@ -14,6 +14,7 @@ mod joining;
 mod life;
 mod links;
 mod origin;
+mod patience;
 mod permission;
 mod propose;
 mod prove;
