@@ -4,8 +4,11 @@ mod block;
 mod bottleneck;
 mod churn;
 mod clock;
+mod delay_designs;
 mod delivery;
+mod event_time;
 mod felt_delay;
+mod fireball;
 mod hidden;
 mod hits;
 mod host_cost;
@@ -16,7 +19,9 @@ mod lockstep;
 mod loss_latency;
 mod migration;
 mod models;
+mod powerup;
 mod prediction;
+mod rawrlocks_bandwidth;
 mod reaction;
 mod rollback;
 mod snapshot;
@@ -26,7 +31,7 @@ mod update_window;
 use crate::experiment::Experiment;
 
 /// Every experiment there is.
-pub static EXPERIMENTS: [&Experiment; 28] = [
+pub static EXPERIMENTS: [&Experiment; 33] = [
     &delivery::EXPERIMENT,
     &jitter::EXPERIMENT,
     &loss_latency::EXPERIMENT,
@@ -51,6 +56,11 @@ pub static EXPERIMENTS: [&Experiment; 28] = [
     &hits::EXPERIMENT,
     &models::EXPERIMENT,
     &felt_delay::EXPERIMENT,
+    &fireball::EXPERIMENT,
+    &powerup::EXPERIMENT,
+    &event_time::EXPERIMENT,
+    &delay_designs::EXPERIMENT,
+    &rawrlocks_bandwidth::EXPERIMENT,
     &update_window::EXPERIMENT,
     &reaction::EXPERIMENT,
     &host_cost::EXPERIMENT,

@@ -12,7 +12,7 @@ use samestep_playable::Setup;
 use samestep_sync::{Events, Input, Inputs, PlayerId, Rng, Simulation, Tick, random};
 
 use crate::testmatch::InputScript;
-pub use games::{MarkedGame, hunt};
+pub use games::{MarkedGame, brawl, hunt};
 pub use paths::{CharacterSample, Correction, PredictedPath, TruePath};
 pub use played::{FightConfig, FightScenario, Played, PlayerRecord, play};
 

@@ -28,6 +28,7 @@
 //! # Ok::<(), samestep_lab::LabError>(())
 //! ```
 
+mod delay_room;
 mod deterministic;
 mod display;
 mod error;

@@ -17,7 +17,7 @@ macro_rules! plans {
 }
 
 /// The built-in plans with their texts, in the order they are listed and reported.
-const PLANS: [(&str, &str); 28] = plans![
+const PLANS: [(&str, &str); 33] = plans![
     "delivery",
     "jitter",
     "loss-latency",
@@ -42,6 +42,11 @@ const PLANS: [(&str, &str); 28] = plans![
     "hits",
     "models",
     "felt-delay",
+    "fireball",
+    "powerup",
+    "event-time",
+    "delay-designs",
+    "rawrlocks-bandwidth",
     "update-window",
     "reaction",
     "host-cost",

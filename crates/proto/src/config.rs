@@ -125,6 +125,10 @@ pub struct Config {
     pub close_timeout: Duration,
     /// Longest delay of an acknowledgement. Default 20 ms. Smaller costs packets, larger slows loss detection.
     pub ack_delay: Duration,
+    /// Longest delay of an acknowledgement of a packet that holds nothing reliable, if longer than `ack_delay`. Both ends wait as long before
+    /// they ask for an answer, so they should have the same. Default 0. [`Endpoint::set_ack_patience`](crate::Endpoint::set_ack_patience)
+    /// changes it.
+    pub ack_patience: Duration,
     /// Bytes of received messages that may wait for `recv`; beyond it packets are refused until read. Default 64 MiB.
     pub inbox_limit: usize,
     /// The time of day, to check the times of connect tokens: needed with [`AcceptConfig::lobby_key`]. The drivers of `samestep` set it if
@@ -148,6 +152,7 @@ impl Default for Config {
             connect_timeout: Duration::from_secs(5),
             close_timeout: Duration::from_secs(2),
             ack_delay: Duration::from_millis(20),
+            ack_patience: Duration::ZERO,
             inbox_limit: 64 << 20,
             clock: None,
         }
@@ -178,6 +183,11 @@ impl Config {
     pub fn plain(mut self) -> Self {
         self.security = Security::Plain;
         self
+    }
+
+    /// The longest time until anything is acknowledged.
+    pub(crate) fn longest_ack_delay(&self) -> Duration {
+        self.ack_delay.max(self.ack_patience)
     }
 
     pub(crate) fn check(&self) -> Result<(), ConfigError> {

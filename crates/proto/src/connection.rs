@@ -265,6 +265,11 @@ impl Connection {
         }
     }
 
+    /// The settings have changed.
+    pub(crate) fn set_config(&mut self, config: &Arc<Config>) {
+        self.config = config.clone();
+    }
+
     /// Sends something that will be acknowledged, soon.
     pub(crate) fn ping(&mut self) {
         self.ping = true;
@@ -328,7 +333,7 @@ impl Connection {
         }
         let recent = self.is_recent(number);
         let mut frames = Frames::new(&datagram[body], self.sent.next(), self.sequenced);
-        let mut eliciting = false;
+        let (mut eliciting, mut reliable) = (false, false);
         // Late content of a connection this end has closed is nobody's, and must not be acknowledged.
         let wanted = self.is_usable();
         let mut ignored = false;
@@ -337,6 +342,10 @@ impl Connection {
                 Ok(None) => break,
                 Ok(Some(frame)) => {
                     eliciting |= !matches!(frame, Frame::Ack(_) | Frame::Status { .. });
+                    reliable |= matches!(
+                        frame,
+                        Frame::Segment { .. } | Frame::Repair { .. } | Frame::Chunk { .. }
+                    );
                     if !wanted && frame.channel().is_some() {
                         ignored = true;
                         continue;
@@ -354,8 +363,11 @@ impl Connection {
             }
         }
         if !ignored {
-            self.received
-                .insert(now, number, eliciting, self.config.ack_delay);
+            let delay = match reliable {
+                true => self.config.ack_delay,
+                false => self.config.longest_ack_delay(),
+            };
+            self.received.insert(now, number, eliciting, delay);
         }
         self.detect_lost(now);
         self.ask_again(now, silence);

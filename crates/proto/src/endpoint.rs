@@ -343,6 +343,20 @@ impl Endpoint {
         }
     }
 
+    /// Changes how long acknowledgements of packets that hold nothing reliable may wait for something to travel with, on all connections and
+    /// those to come: see [`Config::ack_patience`]. Where both ends send often anyway, that saves a packet for each that arrives.
+    pub fn set_ack_patience(&mut self, patience: Duration) {
+        if self.config.ack_patience == patience {
+            return;
+        }
+        Arc::make_mut(&mut self.config).ack_patience = patience;
+        for slot in &mut self.slots {
+            if let Content::Connection(connection) = &mut slot.content {
+                connection.set_config(&self.config);
+            }
+        }
+    }
+
     /// Closes a connection once everything reliable has arrived (or `close_timeout` has passed), giving the other end a
     /// code and up to 255 bytes of reason.
     pub fn close(&mut self, now: Duration, id: ConnectionId, code: u32, reason: &str) {

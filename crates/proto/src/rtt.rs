@@ -39,7 +39,7 @@ impl Rtt {
         let sample = match elapsed.checked_sub(delay) {
             Some(rest) if rest >= self.min || self.smoothed.is_none() => rest,
             Some(rest) if delay < Duration::from_millis(50) => rest,
-            _ => elapsed,
+            _ => self.min.min(elapsed),
         };
         self.min = self.min.min(sample);
         match self.smoothed {

@@ -432,6 +432,7 @@ impl<W: World, M: Model> Match<W, M> {
             self.model.advance(time, &mut self.world);
         }
         self.judge(now);
+        self.session.set_patience(self.model.ack_patience());
         self.ship(now, time);
         self.log_ticks(now, time);
         self.follow(now);

@@ -15,6 +15,7 @@ mod joining;
 mod life;
 mod links;
 mod origin;
+mod patience;
 mod permission;
 mod propose;
 mod prove;

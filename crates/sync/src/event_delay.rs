@@ -33,7 +33,7 @@ const MAX_PACKETS: u32 = 240;
 /// - The delay is [constant](GameDelay::Constant), or follows the two peers that are farthest apart up to a [bound](GameDelay::Dynamic). All have
 ///   the same, and it changes by a few milliseconds at a time. [`Status::waiting_for`](crate::Status::waiting_for) names a peer that is too far
 ///   away for it.
-/// - Packets leave at once when an input was made, again 50 and 150 ms later, and then five times a second. Each holds everything that its receivers
+/// - Packets leave at once when an input was made, again 100 and 400 ms later, and then 400 ms apart. Each holds everything that its receivers
 ///   have not acknowledged.
 ///
 /// Underneath it is the engine of [`Rollback`](crate::Rollback): joining and leaving, desync detection, corrections, spectators and recordings are
@@ -63,7 +63,7 @@ pub struct EventDelayConfig {
     /// The game delay. Default: as long as the two peers require that are farthest apart, 20 to 300 ms.
     pub delay: GameDelay,
     /// The maximum of packets a second to each peer that repeat inputs. An input leaves at once; the first packet that repeats it leaves an interval
-    /// later, the next after twice as long, and then a quarter as many. Default 20.
+    /// later, the next after three, and then one in every four. Default 10.
     pub packets_per_second: u32,
     /// Ticks within which a late input is repaired by resimulation. A peer that is silent for longer is waited for, unless the room has given it up
     /// by then. Default 900: 15 s at 60 ticks a second, more than a room waits for a peer.
@@ -88,7 +88,7 @@ impl Default for EventDelayConfig {
                 min: Duration::from_millis(20),
                 max: Duration::from_millis(300),
             },
-            packets_per_second: 20,
+            packets_per_second: 10,
             repair_window: 900,
             slow: SlowMachine::GoOn,
             desync_check_interval: lockstep.desync_check_interval,

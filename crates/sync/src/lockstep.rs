@@ -56,7 +56,7 @@ use message::Message;
 use pending::PendingInputs;
 use prediction::LossEstimate;
 pub(crate) use prediction::Prediction;
-use room::Room;
+use room::{Room, Topology};
 use schedule::{CLOCK_ALLOWANCE, Schedule};
 use simulated::Simulated;
 use sources::{InputSource, InputSources};
@@ -66,6 +66,8 @@ use substitution::Substitution;
 
 /// A program that was not driven for this long was frozen: messages it handles then waited here, and were not late.
 const FREEZE_THRESHOLD: Duration = Duration::from_millis(150);
+/// How long acknowledgements may wait for a batch where no batch waits for them.
+const ACK_PATIENCE: Duration = Duration::from_millis(200);
 
 /// The model in which only inputs travel.
 ///
@@ -382,6 +384,16 @@ impl Model for Lockstep {
 
     fn spectator_delay(&self) -> Duration {
         self.config.spectator_delay
+    }
+
+    fn ack_patience(&self) -> Duration {
+        // Members of a mesh send to each other often, and no batch waits for an acknowledgement.
+        let is_patient = self.schedule.game_delay.is_some() && self.room.topology == Topology::Mesh;
+        if is_patient {
+            ACK_PATIENCE
+        } else {
+            Duration::ZERO
+        }
     }
 
     fn checkpoint(&mut self, now: Duration, newcomer: PeerId, world: &mut dyn World) -> Vec<u8> {

@@ -76,6 +76,11 @@ pub trait Model {
     /// How much later than the players spectators see the game; their first state must not reach them sooner.
     fn spectator_delay(&self) -> Duration;
 
+    /// How long the acknowledgement of an unreliable packet may wait for one to travel with: zero for the connections' own setting.
+    fn ack_patience(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// A checkpoint: everything a newcomer needs to take part from here on.
     fn checkpoint(&mut self, now: Duration, newcomer: PeerId, world: &mut dyn World) -> Vec<u8>;
 
@@ -242,6 +247,10 @@ impl<W: ModelWrapper> Model for W {
 
     fn spectator_delay(&self) -> Duration {
         self.inner().spectator_delay()
+    }
+
+    fn ack_patience(&self) -> Duration {
+        self.inner().ack_patience()
     }
 
     fn checkpoint(&mut self, now: Duration, newcomer: PeerId, world: &mut dyn World) -> Vec<u8> {

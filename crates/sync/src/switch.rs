@@ -499,6 +499,10 @@ impl Model for Switch {
         self.running.spectator_delay()
     }
 
+    fn ack_patience(&self) -> Duration {
+        self.running.ack_patience()
+    }
+
     fn checkpoint(&mut self, now: Duration, newcomer: PeerId, world: &mut dyn World) -> Vec<u8> {
         self.passed.insert(newcomer, self.epoch);
         self.to_hand.remove(&newcomer);

@@ -77,7 +77,7 @@ impl Bot {
     pub fn decide(&mut self, tick: Tick, game: &Rawrlocks) -> Option<Controls> {
         let controls = self.controls(tick, game);
         let is_news = controls != self.held.predict();
-        let is_due = tick.0 >= self.held_at + REPEAT;
+        let is_due = self.looks() && tick.0 >= self.held_at + REPEAT;
         self.held = controls;
         (is_news || is_due).then(|| {
             self.held_at = tick.0;
@@ -108,9 +108,14 @@ impl Bot {
         }
     }
 
+    /// Whether it looks at others when it does nothing to them. The simple one acts only when it does something else than before.
+    fn looks(&self) -> bool {
+        matches!(self.mind, Mind::Duelist(_))
+    }
+
     /// Now and then it turns to who is nearest.
     fn look(&self, tick: u64, own: &Avatar, game: &Rawrlocks) -> Cursor {
-        match tick.is_multiple_of(REPEAT) {
+        match self.looks() && tick.is_multiple_of(REPEAT) {
             true => nearest(own, game).map_or(self.held.cursor, |other| Cursor::at(other.place())),
             false => self.held.cursor,
         }

@@ -7,7 +7,7 @@ use samestep_sync::{ModelConfig, ModelKind, RemotePlayers, StateSyncConfig};
 use super::prediction::SETTLING_S;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
-use crate::fight::{FightConfig, FightScenario, Played, PlayerRecord, hunt, play};
+use crate::fight::{FightConfig, FightScenario, Played, PlayerRecord, brawl, hunt, play};
 use crate::link;
 use crate::parameters::{Case, Domain, Key};
 use crate::stats::Samples;
@@ -42,14 +42,15 @@ fn names() -> Vec<&'static str> {
 /// The game that the plan is about, and another.
 const SUBLOCKUS: &str = "sublockus";
 const HUNT: &str = "hat-hunters";
+const RAWRLOCKS: &str = "rawrlocks";
 
 const KEYS: &[&[Key]] = &[
     &[
         Key::text(
             "game",
             SUBLOCKUS,
-            Domain::Choice(&[SUBLOCKUS, HUNT]),
-            "what they play; of Hat Hunters four players have characters and are judged, others watch, and a block is a cell",
+            Domain::Choice(&[SUBLOCKUS, HUNT, RAWRLOCKS]),
+            "what they play; of Hat Hunters four players have characters and are judged, others watch, and a block is a cell; Rawrlocks is for up to ten, and a block is the radius of a character, 23 yards",
         )
         .labelled(|value| Some(value.to_string()).filter(|text| text != SUBLOCKUS)),
         link::PROFILE,
@@ -156,6 +157,10 @@ fn measure(case: &Case, seed: u64) -> Result<Played, String> {
     let build = move || config.build().expect("default settings make sense");
     match case.text("game") {
         HUNT => play(&setting, setting.rehearsed(hunt(seed)?, seed), seed, build),
+        RAWRLOCKS => {
+            let game = brawl(seed, setting.players)?;
+            play(&setting, setting.rehearsed(game, seed), seed, build)
+        }
         _ => play(
             &setting,
             FightScenario::Fight.scripted(&setting, seed)?,

@@ -2,7 +2,10 @@
 
 use samestep_catalog::hat_hunters::{
     self, Controls as HunterControls, HEADINGS, HatHunters, HatHuntersConfig, HatHuntersEvent,
-    Heading, MAX_HUNTERS, Rules, Steer,
+    MAX_HUNTERS, Rules, Steer,
+};
+use samestep_catalog::rawrlocks::{
+    self, Controls as RawrlocksControls, Rawrlocks, RawrlocksConfig, RawrlocksEvent,
 };
 use samestep_catalog::sublockus::{self, Angle, Controls, Sublockus, SublockusEvent};
 use samestep_playable::Playable;
@@ -35,6 +38,7 @@ pub trait MarkedGame: Playable {
 }
 
 const _: () = assert!(sublockus::ONE == UNITS && hat_hunters::ONE == UNITS);
+const _: () = assert!(HEADINGS == rawrlocks::HEADINGS);
 
 /// Numbers are in the last six bits of where somebody aims, which they change by a third of a degree.
 const AIM_TAGS: u16 = 64;
@@ -87,17 +91,15 @@ impl MarkedGame for HatHunters {
         let Steer::Towards(heading) = input.steer else {
             return None;
         };
-        let turn = (tag as u8 - 1 + HEADINGS - heading.0) % HEADING_TAGS;
-        let turn = turn as i8 - if turn > 2 { HEADING_TAGS as i8 } else { 0 };
         Some(HunterControls {
-            steer: Steer::Towards(heading.turned(turn)),
+            steer: Steer::Towards(heading.turned(turn_to_tag(heading.0, tag))),
             ..input
         })
     }
 
     fn tag(input: &HunterControls) -> Option<u16> {
         match input.steer {
-            Steer::Towards(heading) => Some(heading_tag(heading)),
+            Steer::Towards(heading) => Some(heading_tag(heading.0)),
             Steer::Keep | Steer::Stop => None,
         }
     }
@@ -111,7 +113,7 @@ impl MarkedGame for HatHunters {
         (!own.is_out).then(|| CharacterSample {
             id: character,
             place: [own.place().x, own.place().y],
-            tag: heading_tag(own.look),
+            tag: heading_tag(own.look.0),
         })
     }
 
@@ -123,8 +125,57 @@ impl MarkedGame for HatHunters {
     }
 }
 
-fn heading_tag(heading: Heading) -> u16 {
-    u16::from(heading.0 % HEADING_TAGS) + 1
+impl MarkedGame for Rawrlocks {
+    const TAGS: u16 = HEADING_TAGS as u16;
+    const CHARACTERS: u16 = rawrlocks::MAX_PLAYERS;
+
+    fn mark(input: RawrlocksControls, tag: u16) -> Option<RawrlocksControls> {
+        let heading = input.walk?;
+        let walk = Some(heading.turned(turn_to_tag(heading.0, tag)));
+        Some(RawrlocksControls { walk, ..input })
+    }
+
+    fn tag(input: &RawrlocksControls) -> Option<u16> {
+        input.walk.map(|heading| heading_tag(heading.0))
+    }
+
+    fn character(&self, player: PlayerId) -> Option<EntityId> {
+        let mut avatars = self.avatars().iter();
+        let own = avatars.find(|(_, avatar)| avatar.player == player);
+        own.map(|(id, _)| id)
+    }
+
+    fn sample(&self, character: EntityId) -> Option<CharacterSample> {
+        let own = self.avatars().get(character)?;
+        own.is_alive().then(|| CharacterSample {
+            id: character,
+            place: [own.place().x, own.place().y].map(|along| along * UNITS / rawrlocks::RADIUS),
+            tag: own.walk.map_or(0, |heading| heading_tag(heading.0)),
+        })
+    }
+
+    fn hurt(&self, event: &RawrlocksEvent) -> Option<PlayerId> {
+        match event {
+            RawrlocksEvent::Hit { victim, .. } => Some(*victim),
+            _ => None,
+        }
+    }
+}
+
+/// A match of Rawrlocks.
+pub fn brawl(seed: u64, players: u16) -> Result<Rawrlocks, String> {
+    let config = RawrlocksConfig::for_players(seed, players);
+    Rawrlocks::new(&config).map_err(|error| error.to_string())
+}
+
+fn heading_tag(heading: u8) -> u16 {
+    u16::from(heading % HEADING_TAGS) + 1
+}
+
+/// By how many of 32 directions a heading is turned so that it bears a number.
+fn turn_to_tag(heading: u8, tag: u16) -> i8 {
+    let turn = (tag as u8 - 1 + HEADINGS - heading) % HEADING_TAGS;
+    turn as i8 - if turn > 2 { HEADING_TAGS as i8 } else { 0 }
 }
 
 /// A match of Hat Hunters in which nobody wins while it is measured: a new round puts everyone somewhere else.

@@ -76,7 +76,7 @@ impl Connection {
 
     /// The other end closes.
     pub(super) fn on_close(&mut self, now: Duration, code: u32, reason: &[u8]) {
-        let linger = self.rtt.probe_after(self.config.ack_delay) * 3;
+        let linger = self.rtt.probe_after(self.config.longest_ack_delay()) * 3;
         match self.state {
             State::Drained { .. } | State::Gone => return,
             // Both closed at once: each knows already.

@@ -134,7 +134,7 @@ impl Connection {
         if self.sent.outstanding() == 0 {
             return None;
         }
-        let wait = self.rtt.probe_after(self.config.ack_delay);
+        let wait = self.rtt.probe_after(self.config.longest_ack_delay());
         let wait = (wait * 2u32.pow(self.probe_backoff.min(10))).min(MAX_PROBE_WAIT.max(wait));
         Some(self.sent.last_eliciting_at() + wait)
     }

@@ -220,6 +220,15 @@ impl MeshClock {
         Some(self.neighbours.get(&peer)?.probes.next)
     }
 
+    /// Something else measures the way to a neighbour: after the first burst no probe is wanted before then.
+    pub(crate) fn defer_probe(&mut self, peer: PeerId, until: Duration) {
+        if let Some(neighbour) = self.neighbours.get_mut(&peer)
+            && neighbour.probes.burst_is_over()
+        {
+            neighbour.probes.next = neighbour.probes.next.max(until);
+        }
+    }
+
     /// Notes that a probe was sent to a member.
     pub fn on_probe(&mut self, now: Duration, peer: PeerId) {
         if let Some(neighbour) = self.neighbours.get_mut(&peer) {

@@ -557,10 +557,15 @@ impl Session {
             Body::Beat(_) | Body::PreVote { .. } | Body::PreVoted { .. } | Body::Learn { .. }
         );
         let channel = if repeated { UNRELIABLE } else { CONTROL };
-        let control = match message.body {
-            Body::Beat(_) => self.contact(peer).beats.say(message),
-            _ => Control::Agreement(Box::new(message)),
+        let is_beat = matches!(message.body, Body::Beat(_));
+        let control = match is_beat {
+            true => self.contact(peer).beats.say(message),
+            false => Control::Agreement(Box::new(message)),
         };
+        let longest = timers(&self.room.rules).calm_beat / 2;
+        if is_beat && self.lets_wait(now, peer, longest, &control) {
+            return;
+        }
         self.send_control_by(now, peer, channel, &control);
     }
 

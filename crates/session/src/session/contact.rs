@@ -5,7 +5,7 @@ use samestep_proto::ConnectionId;
 
 use crate::agreement::{Incarnation, Message};
 use crate::clock::Exchange;
-use crate::control::StreamAcks;
+use crate::control::{Control, StreamAcks};
 use crate::event::{LeaveReason, SessionEvent, State};
 use crate::id::PeerId;
 use crate::log::Entry;
@@ -49,6 +49,10 @@ pub(super) struct Contact {
     pub(super) farewell: Option<LeaveReason>,
     /// The beats of the agreement that both have said to each other.
     pub(super) beats: Beats,
+    /// A beat that waits for a packet of the game's to travel with, and until when.
+    pub(super) waiting_beat: Option<(Duration, Control)>,
+    /// When the game last sent it anything.
+    pub(super) sent_game: Option<Duration>,
     /// Its farewell to the agreement, until nothing more comes from it.
     pub(super) last_promise: Option<Box<Message<Entry>>>,
     /// Log entries sent to a guest.

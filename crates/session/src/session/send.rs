@@ -120,6 +120,9 @@ impl Session {
         kind: MessageKind,
         payload: &[u8],
     ) {
+        if !self.timers.patience.is_zero() {
+            to.iter().for_each(|peer| self.release_beat(now, *peer));
+        }
         let hosts = self.leads() && !self.room.is_mesh();
         if !hosts || to.len() < 2 {
             for peer in to {

@@ -23,6 +23,8 @@ pub(super) struct Timers {
     pub(super) last_round: Duration,
     /// When the members of the mesh last changed.
     pub(super) met_at: Duration,
+    /// How long acknowledgements and what changes nothing may wait for a packet of the game's.
+    pub(super) patience: Duration,
 }
 
 impl Timers {
@@ -33,6 +35,7 @@ impl Timers {
             beats: 0,
             last_round: now,
             met_at: now,
+            patience: Duration::ZERO,
         }
     }
 
@@ -65,6 +68,7 @@ impl Session {
         self.expire(now);
         self.start_when_due(now);
         self.keep_time(now);
+        self.release_beats(now);
         self.watch_host(now);
         self.keep_standbys(now);
         let agrees = self.keep_agreement(now);

@@ -10,6 +10,9 @@ use crate::id::PeerId;
 use crate::room::{Presence, Room};
 use crate::session::Session;
 
+/// Where probes wait for packets of the game, one leaves after so many times the patience without any.
+const PROBE_AFTER: u32 = 3;
+
 /// The source of the common time, and how this program follows it.
 pub(super) enum Timekeeper {
     /// This program's clock is the common one; it shows this at session time zero.
@@ -238,10 +241,15 @@ impl Session {
                 clock: Some(clock), ..
             } => {
                 let mut next: Option<Duration> = None;
+                let patience = self.timers.patience;
                 for (peer, contact) in &self.links.contacts {
                     let Some(connection) = contact.connection else {
                         continue;
                     };
+                    // Packets of the game are acknowledged: they measure as well as probes do.
+                    if let Some(sent) = contact.sent_game.filter(|_| !patience.is_zero()) {
+                        clock.defer_probe(*peer, sent + patience * PROBE_AFTER);
+                    }
                     if clock.next_probe(*peer).is_some_and(|at| at <= now) {
                         clock.on_probe(now, *peer);
                         self.endpoint.ping(connection);

@@ -83,9 +83,10 @@ impl Broadcast {
         }
     }
 
-    /// Whether batches are sent with every turn, or a turn was just closed.
-    pub(super) fn may_be_due(&self) -> bool {
-        self.rate.as_ref().is_none_or(PacketRate::has_closed)
+    /// The longest time from one batch to the next; none where one is sent with every turn.
+    pub(super) fn longest_wait(&self) -> Duration {
+        let rate = self.rate.as_ref();
+        rate.map_or(Duration::ZERO, PacketRate::longest_wait)
     }
 
     /// Whether to send batches now, if there are any.

@@ -17,6 +17,8 @@ use crate::{Delivery, PeerId, Tick};
 const WORTH_TELLING: Duration = Duration::from_millis(5);
 /// Such messages are this far apart.
 const TELL_EVERY: Duration = Duration::from_millis(100);
+/// What has not changed is announced again after so long, with a report.
+const REPEAT_AFTER: Duration = Duration::from_millis(1900);
 /// The delay grows by a tenth of the time that passes, and falls by a fiftieth of it.
 const RISE: u32 = 10;
 const FALL: u32 = 50;
@@ -272,7 +274,11 @@ impl Lockstep {
         if self.room.is_spectator {
             return;
         }
-        let Some(announcement) = delay.announce(now, is_host, is_due) else {
+        let is_old = delay
+            .told
+            .as_ref()
+            .is_none_or(|(at, _)| now >= *at + REPEAT_AFTER);
+        let Some(announcement) = delay.announce(now, is_host, is_due && is_old) else {
             return;
         };
         let host = match self.room.topology {

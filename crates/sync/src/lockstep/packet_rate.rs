@@ -5,8 +5,8 @@
 
 use core::time::Duration;
 
-/// The interval doubles as many times while nothing new is given.
-const DOUBLINGS: u32 = 2;
+/// From one packet to the next while nothing new is given, in intervals; then always as long as the last.
+const WAITS: [u32; 3] = [1, 3, 4];
 
 /// When the next batch is sent.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub(super) struct PacketRate {
     interval: Duration,
     last_sent: Option<Duration>,
     /// Packets since the last that were sent at once.
-    repeated: u32,
+    repeated: usize,
     /// Packets that are still to be sent without waiting.
     at_once: u32,
     /// A turn was closed since the last packet was considered.
@@ -46,23 +46,23 @@ impl PacketRate {
         self.at_once = self.at_once.max(1);
     }
 
-    /// Whether a turn was closed and not considered yet.
-    pub(super) fn has_closed(&self) -> bool {
-        self.closed
+    /// The longest time from one packet to the next, as long as turns are closed.
+    pub(super) fn longest_wait(&self) -> Duration {
+        self.interval * WAITS[WAITS.len() - 1]
     }
 
     /// Whether to send now. Packets leave when a turn is closed, so that their age is known, unless no turn is closed for long.
     pub(super) fn is_due(&mut self, now: Duration) -> bool {
         let waited = |wait| self.last_sent.is_none_or(|last| now >= last + wait);
-        let doubled = self.interval * (1 << self.repeated.min(DOUBLINGS));
+        let wait = self.interval * WAITS[self.repeated.min(WAITS.len() - 1)];
         let is_due = match core::mem::take(&mut self.closed) {
-            true => self.at_once > 0 || waited(doubled),
+            true => self.at_once > 0 || waited(wait),
             false => self.at_once > 0 && waited(self.interval),
         };
         if is_due {
             match self.at_once.checked_sub(1) {
                 Some(left) => self.at_once = left,
-                None => self.repeated = (self.repeated + 1).min(DOUBLINGS),
+                None => self.repeated = (self.repeated + 1).min(WAITS.len()),
             }
             self.last_sent = Some(now);
         }
@@ -93,8 +93,8 @@ mod tests {
 
     #[test]
     fn inputs_leave_at_once_and_again_less_and_less_often() {
-        assert_eq!(sent(1), [0, 100, 300, 350, 450, 650, 850]);
-        assert_eq!(sent(2), [0, 100, 300, 310, 360, 460, 660, 860]);
+        assert_eq!(sent(1), [0, 150, 300, 350, 500, 700, 900]);
+        assert_eq!(sent(2), [0, 150, 300, 310, 360, 510, 710, 910]);
     }
 
     #[test]

@@ -32,14 +32,18 @@ impl Lockstep {
         let Some(me) = self.room.me() else {
             return;
         };
-        // Reports share a packet with a batch, if one can be sent soon; where the simulation is held all wait for the last batches.
-        let may_wait = !self.broadcast.may_be_due();
-        let wait = self.schedule.tick_time * 2 * u32::from(may_wait);
-        let reports = now >= self.timers.next_report + wait;
-        if reports || self.simulated.is_held() {
+        // Where the simulation is held all wait for the last batches.
+        if self.simulated.is_held() {
             self.broadcast.hurry();
         }
         let is_due = self.broadcast.is_due(now);
+        // Reports share a packet with a batch.
+        let wait = if is_due {
+            Duration::ZERO
+        } else {
+            self.broadcast.longest_wait()
+        };
+        let reports = now >= self.timers.next_report + wait;
         if self.broadcast.unsent
             && is_due
             && let Some((id, source)) = self.own_source()
@@ -297,6 +301,8 @@ impl Lockstep {
             if slack.is_some_and(|(slack, _)| slack < -allowance) || waits {
                 self.timers.next_report = now + REPORT_SOON;
             }
+            // Where all inputs have the same delay nobody closes turns earlier for one that lacks them.
+            let slack = slack.filter(|_| self.schedule.game_delay.is_none());
             let report = Report {
                 tick,
                 behind,

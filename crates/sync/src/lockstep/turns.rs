@@ -6,6 +6,9 @@ use super::{Lockstep, Pace, SlowMachine};
 use crate::timeline::{Change, SourceId};
 use crate::{Member, ModelEvent, PeerId, PlayerId, Tick};
 
+/// Where so little is lost, in percent, or may be as far as known, the next repeat of an input is soon enough.
+const LITTLE_LOSS: u8 = 3;
+
 impl Lockstep {
     /// Closes every turn of this program that is due to be closed.
     pub(super) fn close_turns(&mut self, now: Duration) {
@@ -115,7 +118,11 @@ impl Lockstep {
         if let Some(source) = self.sources.known.get_mut(&me) {
             source.known_upto = to;
         }
-        let packets = if self.room.max_loss() > 0 { 2 } else { 1 };
+        let packets = if self.room.max_loss() > LITTLE_LOSS {
+            2
+        } else {
+            1
+        };
         self.broadcast.on_turn(from, has_news, packets);
     }
 

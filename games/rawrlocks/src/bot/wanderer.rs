@@ -10,41 +10,78 @@ use crate::rawrlocks::Rawrlocks;
 
 /// How near the lava it may go, in units.
 const EDGE: i32 = 45 * ONE;
+/// From one decision to the next: once to twice as many ticks.
+const THINK: u64 = 15;
+/// From one cast to the next, in ticks.
+const BETWEEN_CASTS: u64 = 20;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wanderer {
     walk: Option<Heading>,
     think_at: u64,
+    /// Nothing is cast before this tick: an input that is delayed has not taken effect yet, and is not given again in every tick.
+    cast_from: u64,
 }
 
 impl Wanderer {
     pub fn decide(&mut self, tick: u64, own: &Avatar, game: &Rawrlocks, rng: &mut Rng) -> Wish {
+        let mut wish = self.wish(tick, own, game, rng);
+        wish.cast = wish.cast.filter(|_| tick >= self.cast_from);
+        if wish.cast.is_some() {
+            self.cast_from = tick + BETWEEN_CASTS;
+        }
+        wish
+    }
+
+    fn wish(&mut self, tick: u64, own: &Avatar, game: &Rawrlocks, rng: &mut Rng) -> Wish {
         let clock = game.clock();
-        let inwards = Heading::of(own.place().to(Place::CENTRE));
+        let is_in_lava = game.arena().is_lava(own.place());
+        if is_in_lava || game.arena().margin(own.place()) < EDGE {
+            self.turn_inwards(own.place());
+        }
         let wish = |cast| Wish {
-            walk: inwards,
+            walk: self.walk,
             cast,
         };
-        if game.arena().is_lava(own.place()) {
+        if is_in_lava {
             let can = own.can_cast(Ability::Teleport, clock);
             return wish(can.then_some((Ability::Teleport, Place::CENTRE)));
         }
-        let is_at_edge = game.arena().margin(own.place()) < EDGE;
         let reach = Ability::Scourge.stats().reach;
         let is_near =
             nearest(own, game).is_some_and(|other| own.place().distance(other.place()) <= reach);
-        let mut cast = None;
         if is_near && own.can_cast(Ability::Scourge, clock) {
-            cast = Some((Ability::Scourge, own.place()));
-        } else if tick >= self.think_at {
-            self.think_at = tick + 20 + u64::from(rng.below(40));
-            match rng.below(2) {
-                0 => self.walk = Some(Heading(rng.below(HEADINGS.into()) as u8)),
-                _ => cast = aim_at_any(own, game, rng),
+            return wish(Some((Ability::Scourge, own.place())));
+        }
+        if tick < self.think_at {
+            return wish(None);
+        }
+        self.think_at = tick + THINK + u64::from(rng.below(THINK as u32));
+        let throws = rng.below(2) == 0;
+        let cast = aim_at_any(own, game, rng).filter(|_| throws);
+        if cast.is_none() {
+            self.walk = Some(Heading(rng.below(HEADINGS.into()) as u8));
+            if game.arena().margin(own.place()) < EDGE {
+                self.turn_inwards(own.place());
             }
         }
-        let walk = if is_at_edge { inwards } else { self.walk };
-        Wish { walk, cast }
+        Wish {
+            walk: self.walk,
+            cast,
+        }
+    }
+
+    /// Turns towards the centre, unless it walks about that way already: who turned in every tick would make its peers repair every tick.
+    fn turn_inwards(&mut self, place: Place) {
+        let inwards = Heading::of(place.to(Place::CENTRE));
+        let leads_there = |walk: Heading, inwards: Heading| {
+            let apart = (walk.0 + HEADINGS - inwards.0) % HEADINGS;
+            apart.min(HEADINGS - apart) <= HEADINGS / 8
+        };
+        let is_right = self.walk.zip(inwards);
+        if !is_right.is_some_and(|(walk, inwards)| leads_there(walk, inwards)) {
+            self.walk = inwards;
+        }
     }
 }
 

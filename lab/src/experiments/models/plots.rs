@@ -10,6 +10,7 @@ const SHORT: &[(&str, &str)] = &[
     ("broadband", "cable"),
     ("bad-wifi", "bad Wi-Fi"),
     ("intercontinental", "far"),
+    ("event-delay", "ev. delay"),
     ("state-sync", "sync"),
     ("state-sync-simulated", "sync sim."),
     ("state-sync-reckoned", "sync d.r."),

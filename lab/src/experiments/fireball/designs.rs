@@ -8,12 +8,11 @@ use std::time::Duration;
 use samestep_netem::{Link, LinkConfig};
 use samestep_sync::Rng;
 
-use super::scenario::{BALL_FROM, BALL_SPEED, CAST, LENGTH, Outcome, RADIUS, SPEED, Try};
+use super::published::{Estimate, PACKET_BYTES, PACKETS_EVERY, Remote, Way};
+use super::scenario::{BALL_FROM, BALL_SPEED, CAST, Outcome, RADIUS, SPEED, Try};
+use crate::delay_room::tries::LENGTH;
 
 const STEP: Duration = Duration::from_micros(250);
-const PACKETS_EVERY: Duration = Duration::from_millis(50);
-const PING_EVERY: Duration = Duration::from_secs(1);
-const PACKET_BYTES: usize = 20;
 
 /// A published design.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,6 +26,14 @@ pub enum Design {
     /// Inputs take effect in frames as long as the delay, and each packet has those of the last four.
     Frames,
 }
+
+/// The designs by their names.
+pub const DESIGNS: [(&str, Design); 4] = [
+    ("position", Design::Position),
+    ("history", Design::History),
+    ("pairs", Design::Pairs),
+    ("frames", Design::Frames),
+];
 
 /// What the walker's owner sends.
 #[derive(Clone, Copy, Debug)]
@@ -42,70 +49,11 @@ struct Thrown {
     hit: bool,
 }
 
-/// A direction of the connection, and what is on its way.
-struct Way<T> {
-    link: Link,
-    on_the_way: Vec<(Duration, T)>,
-}
-
-impl<T: Copy> Way<T> {
-    fn send(&mut self, now: Duration, message: T) {
-        let fate = self.link.send(now, PACKET_BYTES);
-        for arrival in fate.arrivals.iter() {
-            self.on_the_way.push((*arrival, message));
-        }
-    }
-
-    fn arrived(&mut self, now: Duration) -> Vec<T> {
-        let mut arrived: Vec<(Duration, T)> = Vec::new();
-        self.on_the_way.retain(|(at, message)| {
-            if *at <= now {
-                arrived.push((*at, *message));
-            }
-            *at > now
-        });
-        arrived.sort_by_key(|(at, _)| *at);
-        arrived.into_iter().map(|(_, message)| message).collect()
-    }
-}
-
-/// Half the round trip, smoothed.
-#[derive(Default)]
-struct Estimate {
-    latency: Option<f64>,
-    next: Duration,
-}
-
-impl Estimate {
-    /// Pings at times; what a lost ping would have told is not learnt.
-    fn ping(&mut self, now: Duration, there: &mut Link, back: &mut Link) {
-        if now < self.next {
-            return;
-        }
-        self.next = now + PING_EVERY;
-        let one_way = |link: &mut Link| {
-            let fate = link.send(now, PACKET_BYTES);
-            fate.arrivals.iter().min().map(|at| *at - now)
-        };
-        if let Some((there, back)) = one_way(there).zip(one_way(back)) {
-            let sample = (there + back).as_secs_f64() / 2.0;
-            let before = self.latency.unwrap_or(sample);
-            self.latency = Some(before + (sample - before) / 8.0);
-        }
-    }
-
-    /// How long a message that has just arrived still waits, for a delay from its sending.
-    fn wait(&self, delay: Duration) -> Duration {
-        let latency = Duration::from_secs_f64(self.latency.unwrap_or(0.0));
-        delay.saturating_sub(latency)
-    }
-}
-
 /// What a peer has of a try: its ball, and whether it saw it hit.
 #[derive(Default)]
 struct Ball {
     thrown: Option<Duration>,
-    hit: bool,
+    hit: Option<Duration>,
 }
 
 impl Ball {
@@ -116,43 +64,11 @@ impl Ball {
         };
         let flown = (now - thrown).as_secs_f64() - CAST;
         let y = BALL_SPEED * flown - BALL_FROM;
-        let hits = !self.hit && flown >= 0.0 && place.hypot(y) <= RADIUS;
-        self.hit |= hits;
+        let hits = self.hit.is_none() && flown >= 0.0 && place.hypot(y) <= RADIUS;
+        if hits {
+            self.hit = Some(now);
+        }
         hits
-    }
-}
-
-/// Where the thrower has the walker.
-#[derive(Default)]
-struct Remote {
-    place: f64,
-    /// Places to come, and when they are reached.
-    coming: Vec<(Duration, f64)>,
-    /// The last three that were reached.
-    reached: Vec<(Duration, f64)>,
-    walks_from: Option<Duration>,
-}
-
-impl Remote {
-    /// Moves to the next place that is known, or on in the direction of the last three.
-    fn extrapolate(&mut self, now: Duration) {
-        let (due, coming): (Vec<_>, Vec<_>) = self.coming.drain(..).partition(|(at, _)| *at <= now);
-        self.coming = coming;
-        for (at, place) in due {
-            self.place = place;
-            self.reached.push((at, place));
-            let extra = self.reached.len().saturating_sub(3);
-            self.reached.drain(..extra);
-        }
-        let step = STEP.as_secs_f64();
-        if let Some((_, place)) = self.coming.last() {
-            let most = SPEED * step;
-            self.place += (place - self.place).clamp(-most, most);
-        } else if let [(first, from), .., (last, to)] = self.reached[..]
-            && last > first
-        {
-            self.place += (to - from) / (last - first).as_secs_f64() * step;
-        }
     }
 }
 
@@ -160,22 +76,17 @@ impl Remote {
 pub fn play(
     design: Design,
     delay: Duration,
-    link: &LinkConfig,
+    links: [&LinkConfig; 2],
     tries: u64,
     seed: u64,
 ) -> Result<Outcome, String> {
     let mut rng = Rng::new(seed);
-    let mut new_link =
-        || Link::new(link.clone(), rng.next_u64()).map_err(|error| error.to_string());
-    let mut there = Way::<Walked> {
-        link: new_link()?,
-        on_the_way: Vec::new(),
+    let mut new_link = |link: &LinkConfig| {
+        Link::new(link.clone(), rng.next_u64()).map_err(|error| error.to_string())
     };
-    let mut back = Way::<Thrown> {
-        link: new_link()?,
-        on_the_way: Vec::new(),
-    };
-    let mut pings = (new_link()?, new_link()?);
+    let mut there = Way::<Walked>::new(new_link(links[0])?);
+    let mut back = Way::<Thrown>::new(new_link(links[1])?);
+    let mut pings = (new_link(links[0])?, new_link(links[1])?);
     let mut estimate = Estimate::default();
     let frame = (design == Design::Frames && !delay.is_zero()).then_some(delay);
     // The end of the frame that something made at a time belongs to.
@@ -194,17 +105,15 @@ pub fn play(
     let is_absolute = matches!(design, Design::Position | Design::History);
     let mut outcome = Outcome::default();
     for which in 0..tries {
-        let begin = LENGTH * which as u32;
-        let it = Try::random(&mut rng);
+        let begin = LENGTH.mul_f64(which as f64);
+        let it = Try::of(seed, which);
         let (walk, throw) = (sampled(begin + it.walk), sampled(begin + it.throw));
         let mut place = it.place;
-        let mut remote = Remote {
-            place,
-            ..Remote::default()
-        };
+        let mut remote = Remote::at(place);
+        let mut remote_walks_from: Option<Duration> = None;
         // Everybody stands still when a try begins: what is on its way says nothing.
-        there.on_the_way.clear();
-        back.on_the_way.clear();
+        there.clear();
+        back.clear();
         let (mut at_owner, mut at_thrower) = (Ball::default(), Ball::default());
         let (mut next_packet, mut said_walk, mut said_throw) = (begin, false, false);
         let (mut hit, mut said_hit) = (None, false);
@@ -227,14 +136,14 @@ pub fn play(
             if regular || (pressed && !said_walk) {
                 let velocity = if walks { SPEED } else { 0.0 };
                 let place = place + velocity * ahead.as_secs_f64();
-                there.send(now, Walked { place, pressed });
+                there.send(now, PACKET_BYTES, Walked { place, pressed });
                 said_walk |= pressed;
             }
             let thrown = now >= throw;
             let is_news = (thrown && !said_throw) || (hit.is_some() && !said_hit);
             if regular || is_news {
                 let hit = hit.is_some();
-                back.send(now, Thrown { thrown, hit });
+                back.send(now, PACKET_BYTES, Thrown { thrown, hit });
                 (said_throw, said_hit) = (thrown, hit);
             }
             if thrown && at_thrower.thrown.is_none() {
@@ -242,8 +151,8 @@ pub fn play(
             }
             for message in there.arrived(now) {
                 if is_absolute {
-                    remote.coming.push((now + wait, message.place));
-                } else if message.pressed && remote.walks_from.is_none() {
+                    remote.expect(now + wait, message.place);
+                } else if message.pressed && remote_walks_from.is_none() {
                     let from = frame.map_or(now + wait, |_| (walk + delay).max(now));
                     // What a frame lacked is made up for while it is among the last four.
                     let is_kept = frame.is_none_or(|frame| now < walk + 4 * frame);
@@ -251,7 +160,7 @@ pub fn play(
                     if frame.is_some() && is_kept {
                         remote.place += SPEED * late;
                     }
-                    remote.walks_from = Some(from);
+                    remote_walks_from = Some(from);
                 }
             }
             for message in back.arrived(now) {
@@ -264,8 +173,8 @@ pub fn play(
                 }
             }
             match is_absolute {
-                true => remote.extrapolate(now),
-                false if remote.walks_from.is_some_and(|from| now >= from) => {
+                true => remote.extrapolate(now, STEP, SPEED),
+                false if remote_walks_from.is_some_and(|from| now >= from) => {
                     remote.place += SPEED * step;
                 }
                 false => {}
@@ -283,15 +192,29 @@ pub fn play(
             now += STEP;
         }
         outcome.tries += 1;
-        outcome.hits += u64::from(at_thrower.hit);
-        outcome.agreed += u64::from(at_thrower.hit == at_owner.hit);
+        outcome.hits += u64::from(at_thrower.hit.is_some());
+        outcome.agreed += u64::from(at_thrower.hit.is_some() == at_owner.hit.is_some());
+        // Who threw decides: until the other is told, it may hold something else.
+        let differed = match (at_thrower.hit, at_owner.hit) {
+            (Some(one), Some(other)) => Some(one.abs_diff(other)),
+            (Some(hit), None) => hit_known.map(|known| known.abs_diff(hit)),
+            (None, Some(_)) => None,
+            (None, None) => Some(Duration::ZERO),
+        };
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        if let Some(differed) = differed {
+            outcome.disagreed_ms.push(ms(differed));
+        }
+        outcome.input_delay_ms.push(ms(own_event));
         if let (Some(ours), Some(theirs)) = shown {
             outcome.apart.push((ours - theirs).abs());
         }
         if let Some((one, other)) = at_owner.thrown.zip(at_thrower.thrown) {
             let apart = one.abs_diff(other).as_secs_f64() * 1e3;
-            outcome.throw_apart_ms.push(apart);
+            outcome.events_apart_ms.push(apart);
         }
     }
+    outcome.bytes = (there.bytes() + back.bytes()) / 2;
+    outcome.seconds = LENGTH.as_secs_f64() * tries as f64;
     Ok(outcome)
 }
