@@ -29,7 +29,7 @@ pub(super) struct NodeClock {
 /// The programs and what is between them.
 pub(super) enum Network<G: Simulation, S> {
     Virtual {
-        testbed: Testbed<DelayProgram<G, S>>,
+        testbed: Box<Testbed<DelayProgram<G, S>>>,
         clocks: Vec<NodeClock>,
     },
     /// All on one thread; each has a socket of its own.
@@ -61,7 +61,7 @@ impl<G: Simulation + Clone + 'static, S: 'static> Network<G, S> {
                 config: (config.link.clone(), config.seed),
             });
         }
-        let mut testbed: Testbed<DelayProgram<G, S>> = Testbed::new(config.seed);
+        let mut testbed: Box<Testbed<DelayProgram<G, S>>> = Box::new(Testbed::new(config.seed));
         testbed.set_links(config.link.clone());
         let mut rng = Rng::new(config.seed);
         let mut clocks = Vec::new();
