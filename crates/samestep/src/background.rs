@@ -12,11 +12,10 @@ use std::time::{Duration, Instant};
 
 use samestep_session::{
     LeaveReason, Message, NetworkId, PlayerId, PlayerInfo, Role, SendError, Session, SessionConfig,
-    SessionEvent, SetupError, State, To,
+    SessionEvent, SetupError, ShareError, State, To,
 };
 use samestep_sync::SharedFields;
 use samestep_transport::{Transport, Udp, UdpConfig};
-use samestep_wire::EncodeError;
 
 use self::desk::{Desk, Waker};
 pub use self::shared::SharedHandle;
@@ -101,7 +100,7 @@ impl Background {
     }
 
     /// Keeps `fields` the same in all programs that share under this name.
-    pub fn share<S>(&self, id: NetworkId, fields: S) -> Result<SharedHandle<S>, EncodeError>
+    pub fn share<S>(&self, id: NetworkId, fields: S) -> Result<SharedHandle<S>, ShareError>
     where
         S: SharedFields + Send + 'static,
     {
