@@ -16,6 +16,7 @@ mod lockstep;
 mod loss_latency;
 mod migration;
 mod models;
+mod ownership;
 mod prediction;
 mod reaction;
 mod rollback;
@@ -26,7 +27,7 @@ mod update_window;
 use crate::experiment::Experiment;
 
 /// Every experiment there is.
-pub static EXPERIMENTS: [&Experiment; 28] = [
+pub static EXPERIMENTS: [&Experiment; 29] = [
     &delivery::EXPERIMENT,
     &jitter::EXPERIMENT,
     &loss_latency::EXPERIMENT,
@@ -38,6 +39,7 @@ pub static EXPERIMENTS: [&Experiment; 28] = [
     &join::EXPERIMENT,
     &churn::EXPERIMENT,
     &migration::EXPERIMENT,
+    &ownership::EXPERIMENT,
     &lockstep::limits::EXPERIMENT,
     &lockstep::conditions::EXPERIMENT,
     &lockstep::resync::EXPERIMENT,
