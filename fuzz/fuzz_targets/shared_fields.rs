@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
 use samestep_sync::{
-    Owner, PeerId, Replicator, SharedFields, Synced, Variable, Variables, View,
+    Owner, PeerId, Replicator, SharedFields, MemberRole, Synced, Variable, Variables, View,
 };
 
 const HOST: PeerId = PeerId(0);
@@ -51,7 +51,10 @@ fuzz_target!(|input: (bool, bool, Vec<(u8, &[u8])>)| {
         former_term: term - 1,
         owner_of: &owner_of,
     };
-    let is_member = |peer| everyone.contains(&peer);
+    let role_of = |peer| match everyone.contains(&peer) {
+        true => MemberRole::Plays,
+        false => MemberRole::Stranger,
+    };
     let mut fields = Fields::default();
     let mut replicator = Replicator::new(&mut fields).expect("small values");
     let mut variables = Variables::new(&mut fields).expect("sound declarations");
@@ -66,9 +69,9 @@ fuzz_target!(|input: (bool, bool, Vec<(u8, &[u8])>)| {
             replicator.handle(&mut fields, &view, LIAR, bytes);
             while replicator.poll(&mut fields, &view).is_some() {}
         } else {
-            variables.handle(&mut fields, &view, &is_member, LIAR, bytes);
+            variables.handle(&mut fields, &view, &role_of, LIAR, bytes);
             let mut polled = 0;
-            while variables.poll(now, &mut fields, &view, &is_member).is_some() {
+            while variables.poll(now, &mut fields, &view, &role_of).is_some() {
                 polled += 1;
                 assert!(polled < 10_000, "it never ends");
             }

@@ -40,12 +40,16 @@ use crate::token::ReadTokenError;
 /// struct Lamp {
 ///     #[shared(owner = authority)]
 ///     is_on: Synced<bool>,
+///     /// Everyone counts, and nobody's count is lost.
+///     #[shared(owner = authority, exact, changed_by = all)]
+///     pressed: Variable<u32>,
 /// }
 ///
 /// let room = Background::host(DEFAULT_PORT, SessionConfig::new("lamp", 1).player("Ada"))?;
 /// let lamp = room.share(NetworkId::Static(1), Lamp::default())?;
 /// room.wait_in_sync(Duration::from_secs(5))?;
 /// lamp.write(|lamp| lamp.is_on.set(true))?;
+/// lamp.write(|lamp| lamp.pressed.modify(1))?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Background {

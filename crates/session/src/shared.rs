@@ -4,14 +4,15 @@ use core::ops::{Deref, DerefMut};
 use core::time::Duration;
 
 use samestep_sync::{
-    ChangeId, ChangeOutcome, DeclarationError, Recipient, Replicator, SharedFields, Variables, View,
+    ChangeId, ChangeOutcome, DeclarationError, MemberRole, Recipient, Replicator, SharedFields,
+    Variables, View,
 };
 use samestep_wire::{BitReader, EncodeError, Wire, encode_to_vec};
 use thiserror::Error;
 
 use crate::event::{SessionEvent, State};
 use crate::id::{MessageKind, NetworkId, Owner, PeerId};
-use crate::room::Presence;
+use crate::room::{PeerKind, Presence};
 use crate::session::{SendError, Session, To};
 use samestep_proto::Delivery;
 
@@ -99,10 +100,10 @@ impl<S: SharedFields> Shared<S> {
                 if is_ours && let Ok(message) = r.rest() {
                     let fields = &mut self.fields;
                     let (replicator, variables) = (&mut self.replicator, &mut self.variables);
-                    with_view(session, |view, is_member| match *kind {
+                    with_view(session, |view, role_of| match *kind {
                         MessageKind::VARIABLES => {
                             place(variables, session, view);
-                            variables.handle(fields, view, is_member, *from, message);
+                            variables.handle(fields, view, role_of, *from, message);
                         }
                         _ => replicator.handle(fields, view, *from, message),
                     });
@@ -131,12 +132,12 @@ impl<S: SharedFields> Shared<S> {
             if self.unsent.is_none() {
                 let fields = &mut self.fields;
                 let (replicator, variables) = (&mut self.replicator, &mut self.variables);
-                let polled = with_view(session, |view, is_member| {
+                let polled = with_view(session, |view, role_of| {
                     if let Some((to, message)) = replicator.poll(fields, view) {
                         return Some((MessageKind::SHARED, to, message));
                     }
                     place(variables, session, view);
-                    let (to, message) = variables.poll(now, fields, view, is_member)?;
+                    let (to, message) = variables.poll(now, fields, view, role_of)?;
                     Some((MessageKind::VARIABLES, to, message))
                 });
                 self.unsent = polled.flatten();
@@ -223,7 +224,7 @@ fn place(variables: &mut Variables, session: &Session, view: &View<'_>) {
 
 fn with_view<R>(
     session: &Session,
-    act: impl FnOnce(&View<'_>, &dyn Fn(PeerId) -> bool) -> R,
+    act: impl FnOnce(&View<'_>, &dyn Fn(PeerId) -> MemberRole) -> R,
 ) -> Option<R> {
     let me = session.me()?;
     let room = session.room();
@@ -232,7 +233,11 @@ fn with_view<R>(
     let in_sync = present().filter(|peer| peer.presence == Presence::InSync);
     let in_sync: Vec<PeerId> = in_sync.map(|peer| peer.id).collect();
     let owner_of = |owner: Owner| room.owner_of(owner);
-    let is_member = |peer| room.peer(peer).is_some();
+    let role_of = |peer| match room.peer(peer).map(|peer| peer.kind) {
+        None => MemberRole::Stranger,
+        Some(PeerKind::Spectator) => MemberRole::Watches,
+        Some(_) => MemberRole::Plays,
+    };
     let view = View {
         me,
         authority: room.authority(),
@@ -243,7 +248,7 @@ fn with_view<R>(
         former_term: room.former_owners_term(),
         owner_of: &owner_of,
     };
-    Some(act(&view, &is_member))
+    Some(act(&view, &role_of))
 }
 
 impl<S> Deref for Shared<S> {

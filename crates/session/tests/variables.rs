@@ -5,8 +5,8 @@ mod room;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use room::{NodeIndex, TestNetwork, config, ms};
-use samestep_session::{NetworkId, Owner, PlayerId, ShareError, Shared, State};
+use room::{NodeIndex, TestNetwork, address, config, ms};
+use samestep_session::{JoinTo, NetworkId, Owner, PlayerId, Role, ShareError, Shared, State};
 use samestep_sync::{
     ChangeId, ChangeOutcome, DeclarationError, Refusal, SetError, SharedFields, Synced, Variable,
 };
@@ -293,6 +293,34 @@ fn nothing_is_lost_or_done_twice_when_owners_vanish() {
             }
         }
     }
+}
+
+#[test]
+fn spectators_see_variables_and_change_none() {
+    let mut party = Party::new(5, false, 2);
+    let mut watching = config("Vi");
+    watching.players.clear();
+    let role = Role::Spectator(JoinTo::new(address(0)));
+    let spectator = party.network.enter(watching, role);
+    let arena = Shared::new(NetworkId::Static(1), Arena::default()).unwrap();
+    party.arenas.push(arena);
+    party.read.push(0);
+    party.outcomes.push(Vec::new());
+    party.shown.push(Vec::new());
+    party.until("it watches", |party| {
+        party.living().any(|node| node == spectator) && party.arenas[spectator].is_complete()
+    });
+    let id = party.arenas[0].health[1].modify(-3).unwrap();
+    party.made(0, id);
+    assert_eq!(*party.arenas[spectator].health[1], -3);
+    let id = party.arenas[spectator].health[1]
+        .modify(-3)
+        .unwrap()
+        .unwrap();
+    party.until("refused", |party| party.outcome(spectator, id).is_some());
+    let refused = ChangeOutcome::Refused(Refusal::Watches);
+    assert_eq!(party.outcome(spectator, id), Some(refused));
+    assert_eq!(*party.arenas[0].health[1], -3);
 }
 
 #[test]

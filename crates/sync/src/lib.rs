@@ -456,7 +456,8 @@ pub use table::{Kind, RestoreError, Row, Schema, SchemaBuilder, Table};
 pub use text::Text;
 pub use variable::{
     ChangeId, ChangeOutcome, ChangedBy, DeclarationError, Declared, DoesNotFit, Exactness,
-    Freshness, Modify, NoDelta, Refusal, UpdateOrder, Variable, VariableField, Variables,
+    Freshness, MemberRole, Modify, NoDelta, Refusal, UpdateOrder, Variable, VariableField,
+    Variables,
 };
 pub use view::{SmoothConfig, SmoothStats, SmoothView};
 pub use with::{Bounded, FieldWith, MapList, Plain};

@@ -15,7 +15,7 @@ use samestep_wire::{BitReader, BitWriter, DecodeError, EncodeError, Wire, encode
 pub use declared::{ChangedBy, DeclarationError, Declared, Exactness, Freshness, UpdateOrder};
 pub use message::Refusal;
 pub use modify::{DoesNotFit, Modify, NoDelta};
-pub use variables::{ChangeOutcome, Variables};
+pub use variables::{ChangeOutcome, MemberRole, Variables};
 
 use crate::fields::{Access, Mark, SharedField, SharedFields};
 use crate::id::Owner;

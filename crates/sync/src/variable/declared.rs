@@ -41,7 +41,7 @@ pub enum ChangedBy {
     /// Its owner.
     #[default]
     Owner,
-    /// Every member of the room.
+    /// Every member of the room that does not only watch.
     All,
 }
 

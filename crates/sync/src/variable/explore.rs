@@ -9,6 +9,7 @@ use super::message::{Body, Refusal};
 use super::sequence::{Content, Seat, Sequence};
 use crate::id::PeerId;
 use crate::replicator::Recipient;
+use crate::variable::MemberRole;
 
 /// A list of requests that have been made.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
@@ -138,7 +139,10 @@ impl<'a> World<'a> {
             in_sync: waited_for,
             term,
             former_term: term - 1,
-            is_member: &|_| broken != Some(Broken::NoTable) || term == 1,
+            role_of: &|_| match broken == Some(Broken::NoTable) && term > 1 {
+                true => MemberRole::Stranger,
+                false => MemberRole::Plays,
+            },
         };
         program.sequence.on_view(&mut program.list, &seat);
         act(&mut program.sequence, &mut program.list, &seat);

@@ -137,4 +137,7 @@ pub enum Refusal {
     /// The requester's program has other variables than the owner's.
     #[error("the owner does not understand this change: both must declare the same variables")]
     NotUnderstood,
+    /// The requester is a spectator.
+    #[error("spectators change nothing")]
+    Watches,
 }

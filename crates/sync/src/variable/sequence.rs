@@ -27,6 +27,7 @@ use super::message::{Asker, Body, Refusal, State, Verdict};
 use crate::fields::Stamp;
 use crate::id::PeerId;
 use crate::replicator::Recipient;
+use crate::variable::MemberRole;
 use requests::{Requests, Waiting};
 
 /// Changes of one member that are not certain yet: what it asks beyond them waits.
@@ -71,8 +72,8 @@ pub(super) struct Seat<'a> {
     pub in_sync: &'a [PeerId],
     pub term: u64,
     pub former_term: u64,
-    /// Whether a program is a member, maybe an absent one.
-    pub is_member: &'a dyn Fn(PeerId) -> bool,
+    /// What a program is in the room.
+    pub role_of: &'a dyn Fn(PeerId) -> MemberRole,
 }
 
 /// What became of a request.
@@ -263,7 +264,8 @@ impl Sequence {
         for waiting in &mut self.requests.waiting {
             waiting.at = None;
         }
-        self.table.retain(|peer, _| (seat.is_member)(*peer));
+        self.table
+            .retain(|peer, _| (seat.role_of)(*peer) != MemberRole::Stranger);
         if seat.sequencer != Some(seat.me) {
             self.role = Role::Follows { in_step: false };
             return;
@@ -396,7 +398,11 @@ impl Sequence {
         if open.len() >= OPEN_LIMIT || of_theirs >= WINDOW {
             return false;
         }
-        let verdict = match content.change(&change, seat.owner == Some(from)) {
+        let made = match (seat.role_of)(from) {
+            MemberRole::Watches => Err(Refusal::Watches),
+            _ => content.change(&change, seat.owner == Some(from)),
+        };
+        let verdict = match made {
             Ok(()) => Verdict::Change(change),
             Err(refusal) => Verdict::Refused(refusal),
         };

@@ -25,6 +25,17 @@ pub enum ChangeOutcome {
     Unknown,
 }
 
+/// What a program is in the room.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MemberRole {
+    /// It is none of its members, present or absent.
+    Stranger,
+    /// It watches, and changes nothing.
+    Watches,
+    /// It plays, or serves.
+    Plays,
+}
+
 /// Groups in one struct.
 const GROUP_LIMIT: usize = 256;
 
@@ -144,15 +155,15 @@ impl Variables {
         &mut self,
         fields: &mut S,
         view: &View<'_>,
-        is_member: &dyn Fn(PeerId) -> bool,
+        role_of: &dyn Fn(PeerId) -> MemberRole,
         from: PeerId,
         message: &[u8],
     ) {
-        self.on_view(fields, view, is_member);
+        self.on_view(fields, view, role_of);
         let mut r = BitReader::new(message);
         let read = Message::decode(&mut r).and_then(|read| r.finish().map(|()| read));
         match read {
-            Ok(read) if from != view.me => self.take(fields, view, is_member, from, read),
+            Ok(read) if from != view.me => self.take(fields, view, role_of, from, read),
             Ok(_) => {}
             Err(_) => self.refused += 1,
         }
@@ -164,11 +175,11 @@ impl Variables {
         now: Duration,
         fields: &mut S,
         view: &View<'_>,
-        is_member: &dyn Fn(PeerId) -> bool,
+        role_of: &dyn Fn(PeerId) -> MemberRole,
     ) -> Option<(Recipient, Vec<u8>)> {
         if self.out.is_empty() {
-            self.on_view(fields, view, is_member);
-            self.fill(now, fields, view, is_member);
+            self.on_view(fields, view, role_of);
+            self.fill(now, fields, view, role_of);
         }
         self.out.pop_front()
     }
@@ -178,7 +189,7 @@ impl Variables {
         now: Duration,
         fields: &mut S,
         view: &View<'_>,
-        is_member: &dyn Fn(PeerId) -> bool,
+        role_of: &dyn Fn(PeerId) -> MemberRole,
     ) {
         if now >= self.next_release {
             self.next_release = now + SETTLED_PAUSE;
@@ -186,10 +197,10 @@ impl Variables {
         }
         for number in 0..self.sequences.len() {
             self.request(fields, number);
-            self.with(fields, view, is_member, number, |sequence, group, seat| {
+            self.with(fields, view, role_of, number, |sequence, group, seat| {
                 sequence.on_view(group, seat);
             });
-            self.keep_time(now, fields, view, is_member, number);
+            self.keep_time(now, fields, view, role_of, number);
             let group = number as u16;
             let sequence = &mut self.sequences[number].sequence;
             while let Some((to, body)) = sequence.poll(&mut Group {
@@ -257,7 +268,7 @@ impl Variables {
         &mut self,
         fields: &mut S,
         view: &View<'_>,
-        is_member: &dyn Fn(PeerId) -> bool,
+        role_of: &dyn Fn(PeerId) -> MemberRole,
     ) {
         if self.term.replace(view.term) == Some(view.term) {
             return;
@@ -276,13 +287,13 @@ impl Variables {
                 number: group,
             };
             group.visit(|_, field| field.mark().access = access);
-            self.with(fields, view, is_member, number, |sequence, group, seat| {
+            self.with(fields, view, role_of, number, |sequence, group, seat| {
                 sequence.on_view(group, seat);
             });
         }
         for (from, (_, messages)) in core::mem::take(&mut self.held) {
             for message in messages {
-                self.take(fields, view, is_member, from, message);
+                self.take(fields, view, role_of, from, message);
             }
         }
     }
@@ -291,7 +302,7 @@ impl Variables {
         &mut self,
         fields: &mut S,
         view: &View<'_>,
-        is_member: &dyn Fn(PeerId) -> bool,
+        role_of: &dyn Fn(PeerId) -> MemberRole,
         from: PeerId,
         message: Message,
     ) {
@@ -306,7 +317,7 @@ impl Variables {
             }
         } else if message.term == view.term {
             let number = usize::from(message.group);
-            self.with(fields, view, is_member, number, |sequence, group, seat| {
+            self.with(fields, view, role_of, number, |sequence, group, seat| {
                 sequence.handle(group, seat, from, message.body);
             });
         }
@@ -317,7 +328,7 @@ impl Variables {
         &mut self,
         fields: &mut S,
         view: &View<'_>,
-        is_member: &dyn Fn(PeerId) -> bool,
+        role_of: &dyn Fn(PeerId) -> MemberRole,
         number: usize,
         act: impl FnOnce(&mut Sequence, &mut Group<'_, S>, &Seat<'_>),
     ) {
@@ -333,7 +344,7 @@ impl Variables {
             in_sync: view.in_sync,
             term: view.term,
             former_term: view.former_term,
-            is_member,
+            role_of,
         };
         let mut group = Group {
             fields,
@@ -394,7 +405,7 @@ impl Variables {
         now: Duration,
         fields: &mut S,
         view: &View<'_>,
-        is_member: &dyn Fn(PeerId) -> bool,
+        role_of: &dyn Fn(PeerId) -> MemberRole,
         number: usize,
     ) {
         let shared = &mut self.sequences[number];
@@ -418,7 +429,7 @@ impl Variables {
         if reminds {
             shared.reminded = Some(now);
         }
-        self.with(fields, view, is_member, number, |sequence, group, seat| {
+        self.with(fields, view, role_of, number, |sequence, group, seat| {
             if reminds {
                 sequence.remind(seat);
             }

@@ -5,6 +5,7 @@ use super::{Content, Role, Seat, Sequence, TABLE_LIMIT};
 use crate::fields::Stamp;
 use crate::id::PeerId;
 use crate::replicator::Recipient;
+use crate::variable::MemberRole;
 
 impl Sequence {
     /// Takes a message of this term from another member.
@@ -111,7 +112,8 @@ impl Sequence {
                 if !*in_step || count <= self.stamp.count {
                     return true;
                 }
-                let knows = (seat.is_member)(by) && self.table.len() < TABLE_LIMIT;
+                let knows =
+                    (seat.role_of)(by) != MemberRole::Stranger && self.table.len() < TABLE_LIMIT;
                 if !knows && !self.table.contains_key(&by) {
                     return false;
                 }
