@@ -19,6 +19,7 @@ mod lockstep;
 mod loss_latency;
 mod migration;
 mod models;
+mod ownership;
 mod powerup;
 mod prediction;
 mod rawrlocks_bandwidth;
@@ -31,7 +32,7 @@ mod update_window;
 use crate::experiment::Experiment;
 
 /// Every experiment there is.
-pub static EXPERIMENTS: [&Experiment; 33] = [
+pub static EXPERIMENTS: [&Experiment; 34] = [
     &delivery::EXPERIMENT,
     &jitter::EXPERIMENT,
     &loss_latency::EXPERIMENT,
@@ -43,6 +44,7 @@ pub static EXPERIMENTS: [&Experiment; 33] = [
     &join::EXPERIMENT,
     &churn::EXPERIMENT,
     &migration::EXPERIMENT,
+    &ownership::EXPERIMENT,
     &lockstep::limits::EXPERIMENT,
     &lockstep::conditions::EXPERIMENT,
     &lockstep::resync::EXPERIMENT,

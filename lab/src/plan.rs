@@ -17,7 +17,7 @@ macro_rules! plans {
 }
 
 /// The built-in plans with their texts, in the order they are listed and reported.
-const PLANS: [(&str, &str); 33] = plans![
+const PLANS: [(&str, &str); 34] = plans![
     "delivery",
     "jitter",
     "loss-latency",
@@ -29,6 +29,7 @@ const PLANS: [(&str, &str); 33] = plans![
     "join",
     "churn",
     "migration",
+    "ownership",
     "lockstep-limits",
     "lockstep-conditions",
     "lockstep-resync",

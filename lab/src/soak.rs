@@ -11,6 +11,7 @@ pub fn suites() -> Vec<Suite> {
         Suite::SESSIONS,
         Suite::ACTIONS,
         Suite::MIGRATION,
+        Suite::PEERS,
     ];
     [&below, Suite::MODELS, &[AUTHORITY, REWIND]].concat()
 }

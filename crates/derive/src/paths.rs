@@ -5,9 +5,22 @@ use syn::{Attribute, Path, Result};
 
 /// The path of `samestep-{part}`: what `#[{attribute}(crate = path)]` on the type says, else [`default`].
 pub fn of_type(part: &str, attribute: &str, attributes: &[Attribute]) -> Result<Path> {
+    of_type_beside(part, attribute, attributes, None)
+}
+
+/// The same, for a type that may have this word in the attribute too.
+pub fn of_type_beside(
+    part: &str,
+    attribute: &str,
+    attributes: &[Attribute],
+    word: Option<&str>,
+) -> Result<Path> {
     let mut path = None;
     for attribute in attributes.iter().filter(|a| a.path().is_ident(attribute)) {
         attribute.parse_nested_meta(|meta| {
+            if word.is_some_and(|word| meta.path.is_ident(word)) {
+                return Ok(());
+            }
             if !meta.path.is_ident("crate") {
                 return Err(meta.error(format!(
                     "on a type, use `crate = path::to::samestep_{part}`; other attributes belong to fields"

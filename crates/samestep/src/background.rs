@@ -12,11 +12,10 @@ use std::time::{Duration, Instant};
 
 use samestep_session::{
     LeaveReason, Message, NetworkId, PlayerId, PlayerInfo, Role, SendError, Session, SessionConfig,
-    SessionEvent, SetupError, State, To,
+    SessionEvent, SetupError, ShareError, State, To,
 };
 use samestep_sync::SharedFields;
 use samestep_transport::{Transport, Udp, UdpConfig};
-use samestep_wire::EncodeError;
 
 use self::desk::{Desk, Waker};
 pub use self::shared::SharedHandle;
@@ -41,12 +40,16 @@ use crate::token::ReadTokenError;
 /// struct Lamp {
 ///     #[shared(owner = authority)]
 ///     is_on: Synced<bool>,
+///     /// Everyone counts, and nobody's count is lost.
+///     #[shared(owner = authority, exact, changed_by = all)]
+///     pressed: Variable<u32>,
 /// }
 ///
 /// let room = Background::host(DEFAULT_PORT, SessionConfig::new("lamp", 1).player("Ada"))?;
 /// let lamp = room.share(NetworkId::Static(1), Lamp::default())?;
 /// room.wait_in_sync(Duration::from_secs(5))?;
 /// lamp.write(|lamp| lamp.is_on.set(true))?;
+/// lamp.write(|lamp| lamp.pressed.modify(1))?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Background {
@@ -101,7 +104,7 @@ impl Background {
     }
 
     /// Keeps `fields` the same in all programs that share under this name.
-    pub fn share<S>(&self, id: NetworkId, fields: S) -> Result<SharedHandle<S>, EncodeError>
+    pub fn share<S>(&self, id: NetworkId, fields: S) -> Result<SharedHandle<S>, ShareError>
     where
         S: SharedFields + Send + 'static,
     {

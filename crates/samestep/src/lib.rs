@@ -126,7 +126,7 @@ pub mod prelude {
         Lockstep, LockstepConfig, ModelEvent, Opaque, OpaqueState, PlayerId, PlayerPresence,
         Record, Replicate, Rewind, RewindConfig, Rng, Rollback, RollbackConfig, SharedFields,
         Simulation, SmoothConfig, Snapshot, SnapshotConfig, StateSync, StateSyncConfig, Synced,
-        Text, Tick, TimedEvent, WindowLength,
+        Text, Tick, TimedEvent, Variable, WindowLength,
     };
     pub use samestep_wire::Wire;
 }

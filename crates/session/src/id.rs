@@ -54,12 +54,19 @@ impl MessageKind {
     /// Updates of [`Synced`](samestep_sync::Synced) fields.
     pub const SHARED: MessageKind = MessageKind(0xFF00);
 
+    /// Changes of exact [`Variable`](samestep_sync::Variable)s.
+    pub const VARIABLES: MessageKind = MessageKind(0xFF06);
     /// Messages between the models of a [`Match`](crate::Match).
     pub const MODEL: MessageKind = MessageKind(0xFF04);
     /// Lines of [chat](crate::Chat).
     pub const CHAT: MessageKind = MessageKind(0xFF05);
     /// The first number that belongs to the library.
     pub const FIRST_RESERVED: u16 = 0xFF00;
+
+    /// Whether it is about what is [`Shared`](crate::Shared), which needs no state of the game.
+    pub(crate) fn is_shared(self) -> bool {
+        matches!(self, MessageKind::SHARED | MessageKind::VARIABLES)
+    }
 }
 
 /// The secret half of the static key by which a room knows a program (see [`Identity`](samestep_proto::Identity)). Keep it to return after a restart, and

@@ -104,4 +104,4 @@ pub use samestep_wire as wire;
 pub use session::{
     PeerRoute, PeerStats, ResumeError, SendError, Session, SetPasswordError, To, Verdict,
 };
-pub use shared::Shared;
+pub use shared::{ShareError, Shared};

@@ -68,6 +68,7 @@ mod endpoints;
 mod migration;
 mod network;
 mod node;
+mod owners;
 mod referee;
 mod room;
 mod soak;
@@ -81,6 +82,7 @@ pub use endpoints::EndpointTestbed;
 pub use migration::{HostLoss, Migration, MigrationOutcome};
 pub use network::Passage;
 pub use node::{NodeId, Pace, Traffic};
+pub use owners::{Owners, OwnersFault, OwnersOutcome, Vanishing, run_broken_peers};
 pub use referee::Referee;
 pub use room::{Topology, is_in_sync};
 pub use soak::{

@@ -4,6 +4,7 @@ use samestep_wire::{BitReader, BitWriter, DecodeError};
 
 use crate::id::{Owner, PeerId};
 use crate::synced::Synced;
+use crate::variable::{Declared, VariableField};
 use samestep_wire::Wire;
 
 /// Something that consists of shared fields: a [`Synced`], an array, or a struct that derives it.
@@ -50,6 +51,11 @@ pub trait SharedField {
     /// Names another owner. All programs must name the same.
     fn set_owner(&mut self, owner: Owner);
 
+    /// Says how it is to be kept the same. Only a [`Variable`](crate::Variable) can be declared otherwise than fresh and inexact.
+    fn declare(&mut self, how: &dyn Fn(&mut Declared)) {
+        how(&mut self.mark().declared);
+    }
+
     #[doc(hidden)]
     fn mark(&mut self) -> &mut Mark;
 
@@ -59,13 +65,19 @@ pub trait SharedField {
     /// Reads a value and takes it, or only reads past it.
     #[doc(hidden)]
     fn decode(&mut self, r: &mut BitReader<'_>, take: bool) -> Result<(), DecodeError>;
+
+    /// What makes it a variable with a declaration of its own.
+    #[doc(hidden)]
+    fn variable(&mut self) -> Option<&mut dyn VariableField> {
+        None
+    }
 }
 
 /// The age of a value: the later one wins.
 ///
 /// Within a term a field has one owner, which counts. The next owner stamps its values with a later term, so that no earlier
 /// value can win over them.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Hash)]
 pub struct Stamp {
     /// The term: it rises whenever owners change.
     pub term: u64,
@@ -81,6 +93,18 @@ impl Stamp {
         Stamp {
             term: self.term,
             count: self.count.saturating_add(1),
+        }
+    }
+
+    /// A hosted room whose host was lost may go on without the newest terms of that host. What was set in them counts as the latest of the terms
+    /// before, in the same order: 15 bits of the count are for the terms, 48 for the counts in them.
+    pub(crate) fn before(self, term: u64) -> Stamp {
+        let Some(beyond) = self.term.checked_sub(term) else {
+            return self;
+        };
+        Stamp {
+            term: term.saturating_sub(1),
+            count: 1 << 63 | beyond.min(0x7fff) << 48 | self.count.min((1 << 48) - 1),
         }
     }
 }
@@ -101,6 +125,8 @@ pub struct Mark {
     pub untold: Option<PeerId>,
     /// Changed by another program since the last call of `take_changed`.
     pub changed: bool,
+    /// How it is kept the same.
+    pub declared: Declared,
 }
 
 /// Whether the program may set a field.

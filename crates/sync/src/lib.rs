@@ -285,6 +285,7 @@ mod tests;
 mod text;
 mod timeline;
 mod update;
+mod variable;
 mod view;
 mod with;
 mod world;
@@ -410,17 +411,19 @@ pub use samestep_derive::Record;
 pub use samestep_derive::Replicate;
 /// Derives [`SharedFields`](trait@SharedFields) for a struct.
 ///
-/// Every field must be shared, a [`Synced`], an array of them, or a struct that derives this as well, or be skipped:
+/// Every field must be shared, a [`Synced`], a [`Variable`], an array of them, or a struct that derives this as well, or be skipped:
 ///
 /// | `#[shared(…)]` | |
 /// |---|---|
 /// | `owner = authority` | the host, or the leader of a mesh |
 /// | `owner = player(1)` | whoever plays in that place; any constant expression |
 /// | `owner = each_player` | for arrays: the first belongs to player 0, the next to player 1, and so on |
+/// | `exact`, `settled`, `linearisable` | how [`Variable`]s travel: see [`Exactness`], [`Freshness`], [`UpdateOrder`] |
+/// | `changed_by = all` | every member may change them, not their owner alone |
 /// | `skip` | not shared |
 ///
-/// Without an owner a field keeps the one it was made with. `#[shared(crate = path::to::samestep_sync)]` on the struct is
-/// for crates that re-export this one.
+/// Without an owner a field keeps the one it was made with. `#[shared(group)]` on the struct makes all its exact variables change together.
+/// `#[shared(crate = path::to::samestep_sync)]` on the struct is for crates that re-export this one.
 ///
 /// ```
 /// use samestep_sync::{SharedFields, Synced};
@@ -453,6 +456,11 @@ pub use sync_test::{Mismatch, MismatchKind, NotANumber, SyncTestReport, sync_tes
 pub use synced::{SetError, Synced};
 pub use table::{Kind, RestoreError, Row, Schema, SchemaBuilder, Table};
 pub use text::Text;
+pub use variable::{
+    ChangeId, ChangeOutcome, ChangedBy, DeclarationError, Declared, DoesNotFit, Exactness,
+    Freshness, MemberRole, Modify, NoDelta, Refusal, UpdateOrder, Variable, VariableField,
+    Variables,
+};
 pub use view::{SmoothConfig, SmoothStats, SmoothView};
 pub use with::{Bounded, FieldWith, MapList, Plain};
 pub use world::{AdoptError, Patched, Scene, World, WorldLayout};

@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use samestep_wire::{BitReader, DecodeError, EncodeError};
 
-use crate::fields::{Access, Mark, SharedField, SharedFields, Stamp};
+use crate::fields::{Access, Mark, SharedField, SharedFields};
 use crate::id::{Owner, PeerId};
 use crate::update::{Kind, decode_fields, decode_header, decode_stamp, encode};
+use crate::variable::Exactness;
 use flush::Flush;
 
 /// One program's part in keeping a struct of [`Synced`](crate::Synced) fields the same everywhere.
@@ -72,12 +73,25 @@ pub struct View<'a> {
 }
 
 /// The recipient of a message.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub enum Recipient {
     /// Everyone else in the room.
     Others,
     /// One of them.
     Peer(PeerId),
+}
+
+/// The fields of a struct that travel as newest values: all but its exact variables.
+struct Inexact<'a, S: ?Sized>(&'a mut S);
+
+impl<S: SharedFields + ?Sized> SharedFields for Inexact<'_, S> {
+    fn for_each(&mut self, visit: &mut dyn FnMut(&mut dyn SharedField)) {
+        self.0.for_each(&mut |field| {
+            if field.mark().declared.exactness == Exactness::Inexact {
+                visit(field);
+            }
+        });
+    }
 }
 
 /// Bytes kept per peer until their term is known here.
@@ -93,6 +107,7 @@ impl Replicator {
     /// Begins to share `fields`, with the owners that their declaration names. Refuses values that cannot be sent.
     pub fn new<S: SharedFields + ?Sized>(fields: &mut S) -> Result<Replicator, EncodeError> {
         fields.declare_owners();
+        let fields = &mut Inexact(fields);
         fields.for_each(&mut |field| field.mark().access = Access::Unbound);
         encode(fields, Kind::Everything, 0, &|_, _| true)?;
         Ok(Replicator::default())
@@ -106,6 +121,7 @@ impl Replicator {
         from: PeerId,
         message: &[u8],
     ) {
+        let fields = &mut Inexact(fields);
         self.on_view(fields, view);
         if from != view.me {
             self.take(fields, view, from, message);
@@ -119,6 +135,7 @@ impl Replicator {
         view: &View<'_>,
     ) -> Option<(Recipient, Vec<u8>)> {
         if self.out.is_empty() {
+            let fields = &mut Inexact(fields);
             self.on_view(fields, view);
             self.fill(fields, view);
         }
@@ -134,6 +151,7 @@ impl Replicator {
         self.out.clear();
         self.wanted_by.clear();
         self.flush.on_interruption();
+        let fields = &mut Inexact(fields);
         fields.for_each(&mut |field| {
             let mark = field.mark();
             mark.claim = mark.access == Access::Mine;
@@ -225,18 +243,12 @@ impl Replicator {
         }
     }
 
-    /// A hosted room whose host was lost may go on without the newest terms of that host. What was set in them counts as the latest of the terms
-    /// before, in the same order: 15 bits of the count are for the terms, 48 for the counts in them.
+    /// What was set in terms that the room has lost with its host counts as the latest of the terms before.
     fn on_rewound<S: SharedFields + ?Sized>(&mut self, fields: &mut S, view: &View<'_>) {
         self.on_interruption(fields);
         fields.for_each(&mut |field| {
-            let stamp = &mut field.mark().stamp;
-            if let Some(beyond) = stamp.term.checked_sub(view.term) {
-                *stamp = Stamp {
-                    term: view.term.saturating_sub(1),
-                    count: 1 << 63 | beyond.min(0x7fff) << 48 | stamp.count.min((1 << 48) - 1),
-                };
-            }
+            let mark = field.mark();
+            mark.stamp = mark.stamp.before(view.term);
         });
     }
 

@@ -27,9 +27,9 @@ use crate::id::Owner;
 /// Before it is shared, any program may set it. When it becomes shared, the owner's value replaces the others.
 #[derive(Clone)]
 pub struct Synced<T> {
-    value: T,
+    pub(crate) value: T,
     owner: Owner,
-    mark: Mark,
+    pub(crate) mark: Mark,
 }
 
 impl<T: Wire> Synced<T> {
@@ -150,6 +150,12 @@ pub enum SetError {
     /// The value breaks the limits of its type, so that it cannot be sent.
     #[error("this value cannot be sent: {0}")]
     Unsendable(EncodeError),
+    /// The change leads to no value of its type.
+    #[error("the changed value would not fit into its type: make a smaller change")]
+    DoesNotFit,
+    /// An exact variable takes so many changes only.
+    #[error("too many changes wait for their place: make more when outcomes of these have come")]
+    TooMany,
 }
 
 #[cfg(test)]

@@ -4,9 +4,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use samestep_session::{NetworkId, SendError, Session, SessionEvent, Shared};
-use samestep_sync::SharedFields;
-use samestep_wire::EncodeError;
+use samestep_session::{NetworkId, SendError, Session, SessionEvent, ShareError, Shared};
+use samestep_sync::{ChangeId, ChangeOutcome, SharedFields};
 
 use super::desk::Desk;
 
@@ -55,7 +54,7 @@ impl<S: SharedFields + Send + 'static> SharedHandle<S> {
         id: NetworkId,
         fields: S,
         desk: Arc<Desk>,
-    ) -> Result<SharedHandle<S>, EncodeError> {
+    ) -> Result<SharedHandle<S>, ShareError> {
         let slot = Slot {
             state: Mutex::new(SlotState {
                 shared: Shared::new(id, fields)?,
@@ -85,6 +84,11 @@ impl<S: SharedFields + Send + 'static> SharedHandle<S> {
         self.slot.news.notify_all();
         self.desk.wake();
         result
+    }
+
+    /// What became of a change of an exact variable, to be asked until `None`. Who does not ask does not mind.
+    pub fn poll_outcome(&self) -> Option<(ChangeId, ChangeOutcome)> {
+        self.slot.lock().shared.poll_outcome()
     }
 
     /// Calls `show` now, and again whenever somebody else has changed a field, on a thread of its own, until the session ends.
@@ -139,6 +143,8 @@ pub trait Follower: Send {
     fn handle(&mut self, now: Duration, session: &mut Session, event: &SessionEvent);
     fn flush(&mut self, now: Duration, session: &mut Session) -> Result<(), SendError>;
     fn is_complete(&self) -> bool;
+    /// Whether it has to be flushed again soon, even if nothing happens.
+    fn is_waiting(&self) -> bool;
     fn on_end(&mut self);
 }
 
@@ -165,6 +171,10 @@ impl<S: SharedFields + Send> Follower for Arc<Slot<S>> {
 
     fn is_complete(&self) -> bool {
         self.lock().shared.is_complete()
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.lock().shared.is_waiting()
     }
 
     fn on_end(&mut self) {

@@ -21,6 +21,9 @@ const IDLE: Duration = Duration::from_secs(1);
 /// How soon what could not be sent is tried again.
 const RETRY: Duration = Duration::from_millis(10);
 
+/// How soon what is shared is looked at again while something of it is not answered.
+const REMINDER: Duration = Duration::from_millis(100);
+
 /// How long saying goodbye may take.
 const FAREWELL: Duration = Duration::from_secs(2);
 
@@ -55,6 +58,8 @@ impl Worker {
             let mut next = self.driver.now() + IDLE;
             if self.flush().is_err() {
                 next = self.driver.now() + RETRY;
+            } else if self.followers.iter().any(|follower| follower.is_waiting()) {
+                next = self.driver.now() + REMINDER;
             }
             if let Some(words) = farewell {
                 return self.driver.leave(&words, self.driver.now() + FAREWELL);
@@ -113,8 +118,7 @@ impl Worker {
         for follower in &mut self.followers {
             follower.handle(now, self.driver.machine_mut(), &event);
         }
-        let is_shared =
-            matches!(&event, SessionEvent::Message { kind, .. } if *kind == MessageKind::SHARED);
+        let is_shared = matches!(&event, SessionEvent::Message { kind, .. } if [MessageKind::SHARED, MessageKind::VARIABLES].contains(kind));
         let mut board = self.desk.lock();
         if let SessionEvent::Left { reason } = &event {
             board.left = Some(reason.clone());

@@ -193,7 +193,7 @@ impl Session {
             let Some(connection) = contact.connection else {
                 continue;
             };
-            if awaits_state && kind != MessageKind::SHARED {
+            if awaits_state && !kind.is_shared() {
                 continue;
             }
             let sent = self
@@ -220,7 +220,7 @@ impl Session {
         if !self.room.is_present(to) {
             return Err(SendError::NoSuchPeer);
         }
-        if self.awaits_state(to) && kind != MessageKind::SHARED {
+        if self.awaits_state(to) && !kind.is_shared() {
             return Ok(());
         }
         if self.room.is_mesh() {

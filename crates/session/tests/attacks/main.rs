@@ -13,4 +13,5 @@ mod relaying;
 #[path = "../room/mod.rs"]
 mod room;
 mod sponsoring;
+mod variables;
 mod visits;

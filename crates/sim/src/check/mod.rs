@@ -66,6 +66,8 @@ pub enum Promise {
     Confirmed,
     /// An unconfirmed action takes place at once where it is done, then once everywhere or is taken back.
     Unconfirmed,
+    /// Exact variables: no change is lost that somebody was told of, none is made twice, all see one sequence, and each has one owner.
+    Variables,
     /// Everyone who plays has the same state at every tick.
     SameState,
     /// Once the network heals, everyone has soon what the authority has.

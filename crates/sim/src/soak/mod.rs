@@ -48,6 +48,9 @@ impl Suite {
     /// Matches of every model whose hosts die or leave.
     pub const MIGRATION: Suite = Suite::new("migration", crate::migration::run_random);
 
+    /// Rooms whose members come, go and vanish while all change exact variables.
+    pub const PEERS: Suite = Suite::new("peers", crate::owners::run_storm);
+
     /// A suite in which `play` runs the world of a seed.
     pub const fn new(name: &'static str, play: fn(u64, Trace<'_>) -> Outcome) -> Suite {
         Suite { name, play }

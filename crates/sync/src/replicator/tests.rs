@@ -1,4 +1,5 @@
 use super::*;
+use crate::fields::Stamp;
 use crate::{SharedFields, Synced};
 
 #[derive(Default, SharedFields)]
