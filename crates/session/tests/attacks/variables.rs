@@ -273,10 +273,10 @@ fn values_beyond_their_bounds_change_nothing() {
 fn a_flood_leaves_room_for_others() {
     let mut party = Party::new(5);
     let player = party.player_of(1);
-    for number in 1..=2_000 {
+    for number in 1..=2_000_u64 {
         party.say(1, player, Body::Request(7, number, set(number as u8)));
         party.say(1, player, Body::Question);
-        if number % 50 == 0 {
+        if number.is_multiple_of(50) {
             party.run(20);
         }
     }

@@ -223,7 +223,7 @@ impl<'t> World<'t> {
             at: now,
         };
         program.pending.entry(id).or_default().push(asked);
-        if self.fault == Some(OwnersFault::EarlyAnswers) && at == 1 && mark % 16 == 0 {
+        if self.fault == Some(OwnersFault::EarlyAnswers) && at == 1 && mark.is_multiple_of(16) {
             let never = Asked {
                 mark: mark + (1 << 30),
                 ..asked

@@ -21,7 +21,7 @@ struct List {
 impl Content for List {
     fn change(&mut self, change: &[u8], _: bool) -> Result<(), Refusal> {
         // Every third is one that does not fit.
-        if change[0] % 3 == 0 {
+        if change[0].is_multiple_of(3) {
             return Err(Refusal::DoesNotFit);
         }
         self.newest.extend(change);
