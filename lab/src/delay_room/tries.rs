@@ -152,12 +152,12 @@ impl<G: Simulation + Clone + 'static, S: 'static, T: Default> Tries<G, S, T> {
     }
 
     /// Lets time pass until the next try begins. `keys` says when its keys are pressed, by its number and from its beginning. Returns the try that
-    /// is to be judged now, with its number.
+    /// is to be judged now.
     pub fn begin(
         &mut self,
         keys: impl FnOnce(u64) -> [(Duration, NodeId); 2],
         mut look: impl FnMut(&mut Self),
-    ) -> Result<Option<(u64, T)>, String> {
+    ) -> Result<Option<T>, String> {
         let which = self.next;
         self.next += 1;
         let samples = self.room.watch(NodeId(0)).samples();
@@ -182,11 +182,11 @@ impl<G: Simulation + Clone + 'static, S: 'static, T: Default> Tries<G, S, T> {
         self.press_until(self.room.now() + LENGTH + Duration::from_secs(1))
     }
 
-    /// The oldest try that is not judged yet, with its number.
-    pub fn close(&mut self) -> Option<(u64, T)> {
+    /// The oldest try that is not judged yet.
+    pub fn close(&mut self) -> Option<T> {
         let it = self.open.pop_front()?;
         self.first += 1;
-        Some((self.first - 1, it))
+        Some(it)
     }
 
     /// The keys that a player has pressed since last asked: when, in s, and in which try. Those of others are forgotten.

@@ -19,6 +19,8 @@ const WORTH_TELLING: Duration = Duration::from_millis(5);
 const TELL_EVERY: Duration = Duration::from_millis(100);
 /// What has not changed is announced again after so long, with a report.
 const REPEAT_AFTER: Duration = Duration::from_millis(1900);
+/// What has changed by more is announced with the next report.
+const NOTICED: Duration = Duration::from_micros(500);
 /// The delay grows by a tenth of the time that passes, and falls by a fiftieth of it.
 const RISE: u32 = 10;
 const FALL: u32 = 50;
@@ -188,6 +190,15 @@ impl CommonDelay {
         (latest.1.mean > max).then_some(*latest.0)
     }
 
+    /// Whether what was announced last was long ago, or is not quite so any more.
+    fn is_outdated(&self, now: Duration) -> bool {
+        self.told.as_ref().is_none_or(|(at, told)| {
+            let differs = |new: Duration, old: Duration| new.abs_diff(old) > NOTICED;
+            let is_old = now >= *at + REPEAT_AFTER;
+            is_old || differs(self.length, told.delay) || differs(self.own_need(), told.need)
+        })
+    }
+
     /// What to announce, if it is time to. A host speaks for its guests.
     fn announce(
         &mut self,
@@ -274,11 +285,8 @@ impl Lockstep {
         if self.room.is_spectator {
             return;
         }
-        let is_old = delay
-            .told
-            .as_ref()
-            .is_none_or(|(at, _)| now >= *at + REPEAT_AFTER);
-        let Some(announcement) = delay.announce(now, is_host, is_due && is_old) else {
+        let is_due = is_due && delay.is_outdated(now);
+        let Some(announcement) = delay.announce(now, is_host, is_due) else {
             return;
         };
         let host = match self.room.topology {

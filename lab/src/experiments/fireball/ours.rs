@@ -51,14 +51,14 @@ pub fn play(
             let it = Try::of(seed, which);
             [(it.walk, WALKER), (it.throw, THROWER)]
         };
-        if let Some((which, open)) = lanes.begin(keys, look)? {
-            judge(which, &open, &mut outcome)?;
+        if let Some(open) = lanes.begin(keys, look)? {
+            judge(&open, &mut outcome);
         }
     }
     lanes.finish()?;
     look(&mut lanes);
-    while let Some((which, open)) = lanes.close() {
-        judge(which, &open, &mut outcome)?;
+    while let Some(open) = lanes.close() {
+        judge(&open, &mut outcome);
     }
     (outcome.bytes, outcome.seconds) = lanes.traffic();
     Ok(outcome)
@@ -108,14 +108,15 @@ fn apart(lanes: &Lanes, at: f64, which: u64) -> f64 {
     (place(WALKER) - place(THROWER)).abs()
 }
 
-fn judge(which: u64, open: &Open, outcome: &mut Outcome) -> Result<(), String> {
+fn judge(open: &Open, outcome: &mut Outcome) {
     let [one, other] = &open.held;
-    let judged = Judged::of([one, other]);
-    let judged = judged.ok_or_else(|| format!("try {which} was never agreed on: {open:?}"))?;
     outcome.tries += 1;
     outcome.hits += u64::from(other.first() == Some(What::Hit));
-    outcome.agreed += u64::from(judged.agreed);
-    outcome.disagreed_ms.push(judged.settled_ms);
+    // A try of which a program knows nothing seconds later counts as one that they disagree on.
+    if let Some(judged) = Judged::of([one, other]) {
+        outcome.agreed += u64::from(judged.agreed);
+        outcome.disagreed_ms.push(judged.settled_ms);
+    }
     if let Some(apart) = open.apart {
         outcome.apart.push(apart);
     }
@@ -123,5 +124,4 @@ fn judge(which: u64, open: &Open, outcome: &mut Outcome) -> Result<(), String> {
         outcome.events_apart_ms.push((one - other).abs() * 1e3);
         outcome.input_delay_ms.push((other - open.pressed) * 1e3);
     }
-    Ok(())
 }
