@@ -38,7 +38,7 @@ pub(super) enum Network<G: Simulation, S> {
         /// From the beginning of the room to the zero of each program's clock, in s.
         zeros: Vec<f64>,
         began: Instant,
-        config: (LinkConfig, u64),
+        config: Box<(LinkConfig, u64)>,
     },
 }
 
@@ -58,7 +58,7 @@ impl<G: Simulation + Clone + 'static, S: 'static> Network<G, S> {
                 drivers: Vec::new(),
                 zeros: Vec::new(),
                 began: Instant::now(),
-                config: (config.link.clone(), config.seed),
+                config: Box::new((config.link.clone(), config.seed)),
             });
         }
         let mut testbed: Box<Testbed<DelayProgram<G, S>>> = Box::new(Testbed::new(config.seed));
@@ -86,7 +86,7 @@ impl<G: Simulation + Clone + 'static, S: 'static> Network<G, S> {
             Network::Virtual { testbed, .. } => Ok((Place::Node(node), testbed.address(node))),
             Network::Real { config, .. } => {
                 let socket = Udp::bind(LOCALHOST).map_err(|error| format!("no socket: {error}"))?;
-                let (link, seed) = config;
+                let (link, seed) = &**config;
                 // The way to another program is out of one impairment and into another.
                 let mut path = Path::symmetric(link.clone());
                 (path.up.latency, path.down.latency) = (link.latency / 2, link.latency / 2);
