@@ -29,7 +29,7 @@ pub(super) struct NodeClock {
 /// The programs and what is between them.
 pub(super) enum Network<G: Simulation, S> {
     Virtual {
-        testbed: Testbed<DelayProgram<G, S>>,
+        testbed: Box<Testbed<DelayProgram<G, S>>>,
         clocks: Vec<NodeClock>,
     },
     /// All on one thread; each has a socket of its own.
@@ -38,7 +38,7 @@ pub(super) enum Network<G: Simulation, S> {
         /// From the beginning of the room to the zero of each program's clock, in s.
         zeros: Vec<f64>,
         began: Instant,
-        config: (LinkConfig, u64),
+        config: Box<(LinkConfig, u64)>,
     },
 }
 
@@ -58,7 +58,7 @@ impl<G: Simulation + Clone + 'static, S: 'static> Network<G, S> {
                 drivers: Vec::new(),
                 zeros: Vec::new(),
                 began: Instant::now(),
-                config: (config.link.clone(), config.seed),
+                config: Box::new((config.link.clone(), config.seed)),
             });
         }
         let mut testbed: Testbed<DelayProgram<G, S>> = Testbed::new(config.seed);
@@ -77,6 +77,7 @@ impl<G: Simulation + Clone + 'static, S: 'static> Network<G, S> {
         for (from, to, link) in &config.special {
             testbed.set_link(*from, *to, link.clone());
         }
+        let testbed = Box::new(testbed);
         Ok(Network::Virtual { testbed, clocks })
     }
 
@@ -86,7 +87,7 @@ impl<G: Simulation + Clone + 'static, S: 'static> Network<G, S> {
             Network::Virtual { testbed, .. } => Ok((Place::Node(node), testbed.address(node))),
             Network::Real { config, .. } => {
                 let socket = Udp::bind(LOCALHOST).map_err(|error| format!("no socket: {error}"))?;
-                let (link, seed) = config;
+                let (link, seed) = &**config;
                 // The way to another program is out of one impairment and into another.
                 let mut path = Path::symmetric(link.clone());
                 (path.up.latency, path.down.latency) = (link.latency / 2, link.latency / 2);
