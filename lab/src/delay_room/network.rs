@@ -77,6 +77,7 @@ impl<G: Simulation + Clone + 'static, S: 'static> Network<G, S> {
         for (from, to, link) in &config.special {
             testbed.set_link(*from, *to, link.clone());
         }
+        let testbed = Box::new(testbed);
         Ok(Network::Virtual { testbed, clocks })
     }
 
