@@ -61,7 +61,7 @@ impl<G: Simulation + Clone + 'static, S: 'static> Network<G, S> {
                 config: Box::new((config.link.clone(), config.seed)),
             });
         }
-        let mut testbed: Box<Testbed<DelayProgram<G, S>>> = Box::new(Testbed::new(config.seed));
+        let mut testbed: Testbed<DelayProgram<G, S>> = Testbed::new(config.seed);
         testbed.set_links(config.link.clone());
         let mut rng = Rng::new(config.seed);
         let mut clocks = Vec::new();
