@@ -249,14 +249,19 @@ impl Model for Engine {
     fn advance(&mut self, now: Duration, world: &mut dyn World) {
         self.context.wake = None;
         self.prepare(now, world);
-        if self.context.start.is_none() {
+        let context = &mut self.context;
+        // Between two games a newcomer knows of the schedule by the state alone.
+        match &mut self.role {
+            Role::Host(host) => host.answer_askers(now, context, world),
+            Role::Guest(guest) if guest.lacks_state(context) => return guest.ask(now, context),
+            Role::Guest(_) | Role::None => {}
+        }
+        if context.start.is_none() {
             return;
         }
-        let context = &mut self.context;
         match &mut self.role {
             Role::None => {}
             Role::Host(host) => {
-                host.answer_askers(now, context, world);
                 Loopback::prepare(&mut self.loopback, now, host, context, world);
                 if let Some(loopback) = &mut self.loopback {
                     loopback.advance(now, host, context, world);
@@ -266,7 +271,6 @@ impl Model for Engine {
                     loopback.receive(now, host, context);
                 }
             }
-            Role::Guest(guest) if guest.lacks_state(context) => guest.ask(now, context),
             Role::Guest(guest) if guest.awaits_update => guest.await_update(now, context),
             Role::Guest(guest) => guest.advance(now, context, world),
         }
