@@ -24,3 +24,10 @@ fn every_fault_is_found() {
         assert!(found.is_some(), "{fault:?} is not found");
     }
 }
+
+/// The sequencer of a variable was cut off while it waited for one that had crashed: it gave up waiting for all.
+#[test]
+fn seeds_that_found_faults() {
+    let report = soak(Suite::PEERS, 344, 1, |_| ());
+    assert!(report.failures.is_empty(), "{}", report.failures[0]);
+}

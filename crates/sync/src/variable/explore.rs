@@ -72,6 +72,8 @@ enum Broken {
     EarlyAnswers,
     /// Requests are numbered anew in each term.
     NoTable,
+    /// Who is waited for no longer need not be outnumbered by those who answer.
+    NoMajority,
 }
 
 #[derive(Clone)]
@@ -84,6 +86,8 @@ struct World<'a> {
     /// Requests that are still to be made.
     requests: Vec<(u16, u8)>,
     crashes: bool,
+    /// Whether the sequencer may cease to wait for others, once.
+    loses_patience: bool,
 }
 
 impl<'a> World<'a> {
@@ -104,6 +108,7 @@ impl<'a> World<'a> {
             network: BTreeSet::new(),
             requests: requests.to_vec(),
             crashes,
+            loses_patience: false,
         };
         // The first term begins well.
         for _ in 0..8 {
@@ -137,6 +142,10 @@ impl<'a> World<'a> {
             sequencer: Some(PeerId(view.sequencer)),
             owner: Some(PeerId(view.sequencer)),
             in_sync: waited_for,
+            least: match broken {
+                Some(Broken::NoMajority) => 1,
+                _ => view.members.len() / 2 + 1,
+            },
             term,
             former_term: term - 1,
             role_of: &|_| match broken == Some(Broken::NoTable) && term > 1 {
@@ -209,6 +218,16 @@ impl<'a> World<'a> {
                 world.programs[at].view += 1;
                 world.programs[at].had = world.programs[at].list.newest.clone();
                 world.act(at as u16, |_, _, _| {});
+                next.push(world);
+            }
+            if program.runs && self.loses_patience && !program.sequence.is_certain() {
+                let mut world = self.clone();
+                world.loses_patience = false;
+                for _ in 0..super::sequence::REMINDERS {
+                    world.act(at as u16, |sequence, list, seat| {
+                        sequence.remind(list, seat)
+                    });
+                }
                 next.push(world);
             }
             if program.runs && at == 0 && self.crashes && !shut_out {
@@ -326,15 +345,38 @@ fn every_order_of_messages_keeps_the_promises() {
     assert!(states > 10_000, "{states}");
 }
 
+/// The one that ceases to wait is cut off, or one of the others is, or the sequencer dies and whoever collects does so.
+#[test]
+fn who_ceases_to_wait_keeps_the_promises() {
+    for (requests, crashes) in [
+        (vec![(0, 1)], false),
+        (vec![(2, 1)], false),
+        (vec![(1, 1)], true),
+    ] {
+        let views = [view(&[0, 1, 2], 0), view(&[1, 2], 1)];
+        let mut world = World::new(&views, &requests, crashes);
+        world.loses_patience = true;
+        let result = explore(world, 2_000_000);
+        println!("{requests:?}, crashes {crashes}: {result:?}");
+        result.unwrap_or_else(|what| panic!("{requests:?}, crashes {crashes}: {what}"));
+    }
+}
+
 #[test]
 fn broken_rules_are_found() {
     for (broken, rest) in [
         (Broken::NoFlush, vec![1, 2]),
         (Broken::EarlyAnswers, vec![1]),
         (Broken::NoTable, vec![1, 2]),
+        (Broken::NoMajority, vec![1, 2]),
     ] {
         let views = [view(&[0, 1, 2], 0), view(&rest, 1)];
-        let mut world = World::new(&views, &[(2, 1)], true);
+        let requester = match broken {
+            Broken::NoMajority => 0,
+            _ => 2,
+        };
+        let mut world = World::new(&views, &[(requester, 1)], broken != Broken::NoMajority);
+        world.loses_patience = broken == Broken::NoMajority;
         world.broken = Some(broken);
         let result = explore(world, 100_000);
         assert!(result.is_err(), "{broken:?} is not found");

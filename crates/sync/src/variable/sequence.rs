@@ -6,6 +6,8 @@
 //! 1. **Order.** A requester numbers its requests. The sequencer takes only the one after the last it took from that member, gives it the next place, and
 //!    sends it to all with its place. Nobody takes an entry but the one after its last.
 //! 2. **Certain.** Members say how far they have come. What all members in sync have is certain, and only then a requester is told that its change was made.
+//!    Who is silent for long is not waited for any more, but in a mesh a majority has to have it all the same: a sequencer that nobody hears any more
+//!    makes nothing certain.
 //! 3. **Claim.** In a new term the sequencer begins the sequence anew with the state it has. A sequencer of the former term has the newest state. Any other first
 //!    collects what all members in sync have (a flush, as in virtual synchrony) and goes on from the latest.
 //! 4. **Again.** In the new term members send again what has not come to its place. The table of the last number of each member is part of the state, so that
@@ -21,6 +23,7 @@
 mod receive;
 mod requests;
 
+use core::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::message::{Asker, Body, Refusal, State, Verdict};
@@ -44,6 +47,9 @@ const LOG_LIMIT: usize = 256;
 
 /// Members whose numbers are kept.
 const TABLE_LIMIT: usize = 1024;
+
+/// Reminders that a member may leave unanswered before it is not waited for any more.
+pub(super) const REMINDERS: u8 = 13;
 
 /// Refusals kept of each member: as many as it can wait for.
 const REFUSED_LIMIT: usize = WINDOW;
@@ -70,6 +76,8 @@ pub(super) struct Seat<'a> {
     pub owner: Option<PeerId>,
     /// The others that take part.
     pub in_sync: &'a [PeerId],
+    /// So many members, this one among them, have to have what is certain while somebody is not waited for.
+    pub least: usize,
     pub term: u64,
     pub former_term: u64,
     /// What a program is in the room.
@@ -106,19 +114,38 @@ enum Role {
     /// It is the sequencer, and asks what others have of the former one's.
     Collects {
         replied: BTreeSet<PeerId>,
-        excused: BTreeSet<PeerId>,
+        silent: Silent,
     },
     /// It is the sequencer.
     Leads {
         base: Stamp,
         haves: BTreeMap<PeerId, u64>,
-        /// Members that are not waited for, because they have been silent.
-        excused: BTreeSet<PeerId>,
+        silent: Silent,
         /// Who asked for what is not certain.
         open: VecDeque<(u64, PeerId)>,
         /// Who lacks the state.
         wanted: BTreeSet<PeerId>,
     },
+}
+
+/// How often members were reminded since they were heard last.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Silent(BTreeMap<PeerId, u8>);
+
+impl Silent {
+    fn on_reminded(&mut self, peer: PeerId) {
+        let reminded = self.0.entry(peer).or_default();
+        *reminded = reminded.saturating_add(1).min(REMINDERS);
+    }
+
+    fn on_heard(&mut self, peer: PeerId) {
+        self.0.remove(&peer);
+    }
+
+    /// Whether a member is not waited for.
+    fn is_excused(&self, peer: PeerId) -> bool {
+        self.0.get(&peer) == Some(&REMINDERS)
+    }
 }
 
 impl Sequence {
@@ -272,7 +299,7 @@ impl Sequence {
         }
         self.role = Role::Collects {
             replied: BTreeSet::new(),
-            excused: BTreeSet::new(),
+            silent: Silent::default(),
         };
         match goes_on && leads {
             true => self.claim(content, seat),
@@ -302,7 +329,7 @@ impl Sequence {
         self.role = Role::Leads {
             base,
             haves: BTreeMap::new(),
-            excused: BTreeSet::new(),
+            silent: Silent::default(),
             open: VecDeque::new(),
             wanted: BTreeSet::new(),
         };
@@ -316,9 +343,12 @@ impl Sequence {
 
     /// What follows from what has become known.
     fn settle(&mut self, content: &mut dyn Content, seat: &Seat<'_>) {
-        if let Role::Collects { replied, excused } = &self.role {
-            let is_there = |peer| replied.contains(peer) || excused.contains(peer);
-            if seat.in_sync.iter().all(is_there) {
+        if let Role::Collects { replied, silent } = &self.role {
+            let others = seat.in_sync.iter();
+            let mut missing = others.filter(|peer| !replied.contains(peer));
+            let are_excused = missing.clone().all(|peer| silent.is_excused(*peer));
+            let is_all = missing.next().is_none();
+            if is_all || are_excused && replied.len() + 1 >= seat.least {
                 self.claim(content, seat);
             }
         }
@@ -443,16 +473,26 @@ impl Sequence {
     fn count(&mut self, seat: &Seat<'_>) {
         let Role::Leads {
             haves,
-            excused,
+            silent,
             open,
             ..
         } = &mut self.role
         else {
             return;
         };
-        let needed = seat.in_sync.iter().filter(|peer| !excused.contains(peer));
-        let all = needed.map(|peer| haves.get(peer).copied().unwrap_or(0));
-        let certain = all.min().unwrap_or(self.stamp.count);
+        let newest = self.stamp.count;
+        let have = |peer: &PeerId| haves.get(peer).copied().unwrap_or(0);
+        let others = seat.in_sync.iter();
+        let (excused, needed): (Vec<_>, Vec<_>) =
+            others.partition(|peer| silent.is_excused(**peer));
+        let mut certain = needed.iter().map(|peer| have(peer)).min().unwrap_or(newest);
+        if !excused.is_empty() {
+            let mut all: Vec<u64> = seat.in_sync.iter().map(have).collect();
+            all.push(newest);
+            all.sort_unstable_by_key(|count| Reverse(*count));
+            let of_enough = all.get(seat.least.saturating_sub(1));
+            certain = certain.min(of_enough.copied().unwrap_or(0));
+        }
         if certain > self.certain {
             self.certain = certain;
             while open.front().is_some_and(|(count, _)| *count <= certain) {
@@ -554,15 +594,15 @@ impl Sequence {
         }
     }
 
-    /// Says again what was not answered.
-    pub(super) fn remind(&mut self, seat: &Seat<'_>) {
-        match &self.role {
+    /// Says again what was not answered. Who leaves many reminders unanswered is not waited for any more.
+    pub(super) fn remind(&mut self, content: &mut dyn Content, seat: &Seat<'_>) {
+        match &mut self.role {
             Role::Follows { in_step } => {
                 let Some(sequencer) = seat.sequencer else {
                     return;
                 };
                 self.requests.sent = 0;
-                if !in_step {
+                if !*in_step {
                     self.out
                         .push_back((Recipient::Peer(sequencer), Body::Question));
                 } else if self.certain < self.stamp.count {
@@ -571,30 +611,29 @@ impl Sequence {
                         .push_back((Recipient::Peer(sequencer), Body::Have { count }));
                 }
             }
-            Role::Collects { .. } => self.collect(seat),
-            Role::Leads { base, haves, .. } => {
+            Role::Collects { replied, silent } => {
+                let others = seat.in_sync.iter();
+                for peer in others.filter(|peer| !replied.contains(peer)) {
+                    silent.on_reminded(*peer);
+                }
+                self.collect(seat);
+            }
+            Role::Leads {
+                base,
+                haves,
+                silent,
+                ..
+            } => {
                 let (base, count) = ((*base).into(), self.stamp.count);
                 for &peer in seat.in_sync {
                     if haves.get(&peer).is_none_or(|have| *have < count) {
+                        silent.on_reminded(peer);
                         self.out
                             .push_back((Recipient::Peer(peer), Body::Claim { base, count }));
                     }
                 }
             }
         }
-        self.ask(seat);
-    }
-
-    /// Goes on without those that have been silent for too long.
-    pub(super) fn stop_waiting(&mut self, seat: &Seat<'_>) {
-        match &mut self.role {
-            Role::Follows { .. } => {}
-            Role::Collects { excused, .. } => excused.extend(seat.in_sync),
-            Role::Leads { haves, excused, .. } => {
-                let newest = self.stamp.count;
-                let lags = |peer: &&PeerId| haves.get(peer).is_none_or(|have| *have < newest);
-                excused.extend(seat.in_sync.iter().filter(lags));
-            }
-        }
+        self.settle(content, seat);
     }
 }

@@ -42,11 +42,9 @@ const GROUP_LIMIT: usize = 256;
 /// Bytes kept per peer until their term is known.
 const HELD_LIMIT: usize = 256 << 10;
 
-/// How soon what was not answered is said again.
+/// How soon what was not answered is said again. A silent member is waited for a little longer than silence is allowed by default, so that members that have
+/// vanished are away before.
 const REMINDER: Duration = Duration::from_millis(400);
-
-/// How long a silent member is waited for. It is longer than silence is allowed by default, so that members that have vanished are away before.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How often settled values that are not exact are sent.
 const SETTLED_PAUSE: Duration = Duration::from_millis(100);
@@ -74,8 +72,8 @@ struct Shared {
     owner: Owner,
     sequence: Sequence,
     reminded: Option<Duration>,
-    /// What had been reached, and since when.
-    progress: Option<((u64, u64, usize), Duration)>,
+    /// What had been reached.
+    progress: Option<(u64, u64, usize)>,
 }
 
 impl Variables {
@@ -342,6 +340,11 @@ impl Variables {
             },
             owner,
             in_sync: view.in_sync,
+            least: match view.is_mesh {
+                true => view.others.len().div_ceil(2) + 1,
+                // What the host has is what counts.
+                false => 1,
+            },
             term: view.term,
             former_term: view.former_term,
             role_of,
@@ -399,7 +402,7 @@ impl Variables {
         }
     }
 
-    /// Reminds others of what they have not answered, and in the end does without.
+    /// Reminds others of what they have not answered.
     fn keep_time<S: SharedFields + ?Sized>(
         &mut self,
         now: Duration,
@@ -414,30 +417,18 @@ impl Variables {
             return;
         }
         let reached = shared.sequence.progress();
-        let since = match shared.progress {
-            Some((known, since)) if known == reached => since,
-            _ => {
-                // It has only just begun to wait, or something has come.
-                shared.progress = Some((reached, now));
-                shared.reminded = shared.reminded.map(|_| now);
-                now
-            }
-        };
-        let is_due = |at: Duration| now.saturating_sub(at) >= REMINDER;
-        let reminds = shared.reminded.is_none_or(is_due);
-        let gives_up = now.saturating_sub(since) >= PATIENCE;
-        if reminds {
-            shared.reminded = Some(now);
+        if shared.progress != Some(reached) {
+            // It has only just begun to wait, or something has come.
+            shared.progress = Some(reached);
+            shared.reminded = shared.reminded.map(|_| now);
         }
-        self.with(fields, view, role_of, number, |sequence, group, seat| {
-            if reminds {
-                sequence.remind(seat);
-            }
-            if gives_up {
-                sequence.stop_waiting(seat);
-                sequence.on_view(group, seat);
-            }
-        });
+        let is_due = |at: Duration| now.saturating_sub(at) >= REMINDER;
+        if shared.reminded.is_none_or(is_due) {
+            shared.reminded = Some(now);
+            self.with(fields, view, role_of, number, |sequence, group, seat| {
+                sequence.remind(group, seat);
+            });
+        }
     }
 }
 

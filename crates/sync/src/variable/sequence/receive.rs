@@ -54,13 +54,15 @@ impl Sequence {
                 self.order(content, seat, from, life, number, change);
                 number > 0
             }
-            (Role::Leads { haves, excused, .. }, Body::Have { count }) => {
+            (Role::Leads { haves, silent, .. }, Body::Have { count }) => {
                 if count > self.stamp.count || !seat.in_sync.contains(&from) {
                     return false;
                 }
                 let have = haves.entry(from).or_default();
-                *have = count.max(*have);
-                excused.remove(&from);
+                if count > *have {
+                    *have = count;
+                    silent.on_heard(from);
+                }
                 if count <= self.certain {
                     // It may have missed that this is certain.
                     let count = self.certain;
