@@ -2,6 +2,9 @@
 
 CARGO ?= cargo
 SAMESTEP = $(CARGO) run --quiet --release -p samestep-cli --
+# The programs as the tests build them, optimised and with checks of overflow: what one step of `make test` has built no other builds again.
+CHECKED = $(CARGO) build --workspace --bins --examples
+CHECKED_PROGRAMS = $${CARGO_TARGET_DIR:-target}/debug
 
 .PHONY: help play window demo test setup lint build-tests unit wasm page browser lab-plans doc bench soak fuzz peers physics report audit
 
@@ -66,7 +69,8 @@ unit:
 
 wasm:
 	@scripts/setup wasm
-	@echo "==> WebAssembly: the same replays natively and in Node, debug and release"
+	@$(CHECKED)
+	@echo "==> WebAssembly: the same replays natively and in Node"
 	@wasm-check/run
 
 page:
@@ -75,7 +79,7 @@ page:
 
 browser: page
 	@scripts/setup browser
-	@$(CARGO) build --release -p samestep-cli -p samestep-sandbox --bins --examples
+	@$(CHECKED)
 	@echo "==> browser: every game under every model, sliders, links, replays, in headless Chromium"
 	@apps/arcade/browser/run
 
@@ -85,8 +89,8 @@ doc:
 
 lab-plans:
 	@echo "==> lab: the short form of every plan in virtual time, its expectations checked"
-	@$(CARGO) build --release -p samestep-cli
-	@$(SAMESTEP) lab report --quick --out lab-out/quick
+	@$(CHECKED)
+	@$(CHECKED_PROGRAMS)/samestep lab report --quick --out lab-out/quick
 
 report: setup
 	@$(CARGO) build --release -p samestep-cli

@@ -1,7 +1,8 @@
 //! Plays replays of the games, and matches of the sandbox, and says what came out: the same natively and in WebAssembly, or `make wasm` fails.
 //!
 //! A game that computes something else in a browser than on a server drifts apart there, so it is tried: a match is recorded once, and played
-//! natively and in Node, in debug and in release. Each play gives a report, a checksum of the state every few ticks, and the four are compared byte for byte.
+//! natively with checks of overflow, and in Node as the page is compiled. Each play gives a report, a checksum of the state every few ticks, and the two are
+//! compared byte for byte.
 //!
 //! ```
 //! use samestep_wasm_check::{record, report, subjects};

@@ -8,7 +8,7 @@ export const MODELS = { lockstep: 'Lockstep', rollback: 'Rollback', snapshot: 'S
 const GAUGES = ['round-trip', 'clock-error', 'download', 'upload', 'corrections', 'rollback-depth', 'lagged-ticks', 'buffer-delay'];
 
 function sum(target, ...args) {
-  return execFileSync(join(target, 'release', 'examples', 'sum'), args, { encoding: 'utf8' }).trim();
+  return execFileSync(join(target, 'debug', 'examples', 'sum'), args, { encoding: 'utf8' }).trim();
 }
 
 /** The checksum after so many steps of a match that is played natively. */

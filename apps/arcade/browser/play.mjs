@@ -20,7 +20,7 @@ const parts = { games, network, time, links, replays, trouble, looks };
 const tests = Object.entries(parts).flatMap(([part, { tests }]) => Object.entries(tests).map(([name, test]) => [`${part}: ${name}`, test]));
 const chosen = tests.filter(([name]) => wanted.every((word) => name.includes(word)));
 
-const server = await serve(join(target, 'release', 'samestep'));
+const server = await serve(join(target, 'debug', 'samestep'));
 const browser = await launch();
 const figures = [];
 let failed = 0;

@@ -1,5 +1,6 @@
 //! A tick allocates nothing once a match is under way.
 
+#[path = "game/scene/mod.rs"]
 mod scene;
 
 use samestep_hat_hunters::{Controls, HatHuntersConfig, Mode};

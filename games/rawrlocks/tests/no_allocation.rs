@@ -1,5 +1,6 @@
 //! A tick of a fight allocates nothing once it is under way.
 
+#[path = "game/scene/mod.rs"]
 mod scene;
 
 use samestep_playable::Level;

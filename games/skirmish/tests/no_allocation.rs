@@ -1,5 +1,6 @@
 //! A tick of a battle allocates nothing once it is under way.
 
+#[path = "game/scene/mod.rs"]
 mod scene;
 
 use samestep_skirmish::{Bot, SkirmishConfig};

@@ -10,7 +10,7 @@ mod identity;
 mod leading;
 mod mesh_relaying;
 mod relaying;
-#[path = "../room/mod.rs"]
+#[path = "../rooms/room/mod.rs"]
 mod room;
 mod sponsoring;
 mod variables;

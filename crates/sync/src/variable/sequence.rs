@@ -485,7 +485,7 @@ impl Sequence {
         let others = seat.in_sync.iter();
         let (excused, needed): (Vec<_>, Vec<_>) =
             others.partition(|peer| silent.is_excused(**peer));
-        let mut certain = needed.iter().map(|peer| have(peer)).min().unwrap_or(newest);
+        let mut certain = needed.iter().map(&have).min().unwrap_or(newest);
         if !excused.is_empty() {
             let mut all: Vec<u64> = seat.in_sync.iter().map(have).collect();
             all.push(newest);

@@ -1,0 +1,40 @@
+//! Sessions and games in worlds of virtual time. One program, because each would compile the models anew.
+//! `cargo test -p samestep-sim --test worlds migration` runs one of its parts.
+
+mod absence;
+mod beside;
+mod broken;
+mod close;
+mod connect;
+mod controls;
+mod crowd;
+mod departure;
+mod drawing;
+mod entrance;
+mod event_delay;
+mod hostile;
+mod lockstep;
+mod mesh;
+mod mesh_authority;
+mod migration;
+mod pace;
+mod partition;
+mod peers;
+mod play;
+mod recordings;
+mod refusal;
+mod rematch;
+mod replacement;
+mod roaming;
+mod rollback;
+mod rollback_delay;
+mod rooms;
+mod shapes;
+mod soak;
+mod suspended;
+mod switch;
+mod switch_fight;
+mod tally;
+mod testbed;
+mod timeout;
+mod token;
