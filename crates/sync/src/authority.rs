@@ -184,7 +184,10 @@ impl Model for Engine {
     }
 
     fn handle_roster(&mut self, now: Duration, roster: &Roster) {
-        self.context.roster = Some(roster.clone());
+        let before = self.context.roster.replace(roster.clone());
+        if let (Role::Host(host), Some(before)) = (&mut self.role, before) {
+            host.released.note(&before, roster);
+        }
         self.roster_changed = true;
         self.context.wake_at(now);
     }

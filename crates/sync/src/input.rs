@@ -249,6 +249,11 @@ pub(crate) struct Attendance {
 }
 
 impl Attendance {
+    /// Whether a player is present or away.
+    pub(crate) fn knows(&self, player: PlayerId) -> bool {
+        self.players.contains(&player) || self.away.iter().any(|away| away.0 == player)
+    }
+
     /// A player plays from now on.
     pub(crate) fn join(&mut self, player: PlayerId) {
         self.away.retain(|away| away.0 != player);

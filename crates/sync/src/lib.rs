@@ -263,6 +263,7 @@ mod opaque;
 mod outbox;
 pub mod random;
 mod record;
+mod released;
 mod replay;
 mod replicate;
 mod replicator;

@@ -368,6 +368,7 @@ impl Model for Switch {
         let incarnation =
             |roster: &Roster, peer| roster.member(peer).map(|member| member.incarnation);
         if let Some(before) = &self.roster {
+            self.observed.released.note(before, roster);
             self.passed
                 .retain(|peer, _| incarnation(before, *peer) == incarnation(roster, *peer));
         }

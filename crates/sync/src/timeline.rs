@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use crate::input::Attendance;
+use crate::released::ReleasedPlayers;
 use crate::{PeerId, PlayerId, Tick, TickInputs};
 
 /// An input source: a peer in one of its incarnations.
@@ -36,6 +37,8 @@ pub(crate) struct Timeline {
     changes: BTreeMap<Tick, Vec<Change>>,
     /// The checkpoints that replace the state.
     replacements: BTreeMap<Tick, Arc<[u8]>>,
+    /// Who has lost its place in the room, and is not announced to be gone yet.
+    pub(crate) released: ReleasedPlayers,
     spare: Vec<TickInputs>,
     /// The first tick that has changed since [`take_touched`](Timeline::take_touched).
     touched: Option<Tick>,
@@ -105,6 +108,9 @@ impl Timeline {
     pub(crate) fn change(&mut self, tick: Tick, change: Change) {
         if tick < self.base || tick.since(self.base) >= MAX_TICKS {
             return;
+        }
+        if let Change::Leave(player) = change {
+            self.released.take(player);
         }
         let known = self.changes.entry(tick).or_default();
         if !known.contains(&change) {

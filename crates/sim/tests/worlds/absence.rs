@@ -2,6 +2,7 @@
 //! its character and its score.
 
 use crate::entrance;
+use std::cell::Cell;
 use std::time::Duration;
 
 use crate::entrance::FIRST;
@@ -315,6 +316,39 @@ fn who_was_cut_off_has_its_character_and_score_back() {
         assert_back(model, &mut room, guest, had);
         assert_eq!(room.arena(GUEST).character(guest), character, "{model}");
     });
+}
+
+/// A place that somebody has left is free at once, and the next newcomer's player mostly has the same number.
+#[test]
+fn who_comes_in_the_place_of_another_begins_anew() {
+    let successors = Cell::new(0);
+    for after_ms in [0, 25, 50, 100] {
+        for_each_room(|model, mut room| {
+            let what = format!("{model} {:?}, {after_ms} ms", room.kind);
+            room.play(2000);
+            room.run(1000);
+            let guest = room.player(GUEST);
+            let theirs = room.arena(FIRST).character(guest);
+            let leave = |now, game: &mut Match<_, _>| game.session_mut().leave(now, "enough");
+            room.testbed.with(GUEST, leave);
+            room.run(after_ms);
+            let newcomer = room.join();
+            room.run(6000);
+            successors.set(successors.get() + usize::from(room.player(newcomer) == guest));
+            assert_ne!(room.arena(FIRST).character(guest), theirs, "{what}");
+            let player = room.player(newcomer);
+            assert_eq!(room.arena(FIRST).score(player), Some(0), "{what}");
+            room.score(newcomer);
+            room.testbed.kill(GUEST);
+            room.assert_same(&what);
+            assert_eq!(room.arena(FIRST).score(player), Some(1), "{what}");
+        });
+    }
+    let successors = successors.get();
+    assert!(
+        successors >= 20,
+        "only {successors} newcomers had the number of who had left"
+    );
 }
 
 #[test]

@@ -524,7 +524,6 @@ fn models_change_while_others_come_and_go() {
 }
 
 #[test]
-#[ignore = "fails: changing from or to event delay while others come and go, inputs of a guest take effect twice"]
 fn models_change_to_event_delay_while_others_come_and_go() {
     for seed in 0..40 {
         println!("seed {seed}");

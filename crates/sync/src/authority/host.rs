@@ -14,6 +14,7 @@ use super::settings::Settings;
 use super::window::{Placed, RewindStats, Window};
 use crate::bytes::put;
 use crate::input::Attendance;
+use crate::released::ReleasedPlayers;
 use crate::standby::InputLedger;
 use crate::stream::{PacketPart, Publisher, PublisherConfig};
 use crate::switch::Beginning;
@@ -52,6 +53,8 @@ pub(super) struct Host {
     /// Who plays, and who has a place in the room, by the roster.
     present: Vec<PlayerId>,
     placed: Vec<PlayerId>,
+    /// Who has lost its place since attendance was taken last.
+    pub(super) released: ReleasedPlayers,
     roster_changed: bool,
     inputs: TickInputs,
     held: TickInputs,
@@ -92,6 +95,7 @@ impl Host {
             askers: Askers::default(),
             present: Vec::new(),
             placed: Vec::new(),
+            released: ReleasedPlayers::default(),
             roster_changed: true,
             inputs: TickInputs::new(),
             held: TickInputs::new(),
@@ -529,13 +533,19 @@ impl Host {
         for player in attendance.players.clone() {
             attendance.lose(player, self.next_tick);
         }
-        self.present
-            .iter()
-            .for_each(|player| attendance.join(*player));
+        // Whoever has the number of somebody who leaves takes part a tick later, so that the game sees that it is another.
+        let released = core::mem::take(&mut self.released);
+        let is_known = |player: &PlayerId| released.contains(*player) && attendance.knows(*player);
+        let waiting: Vec<PlayerId> = self.present.iter().copied().filter(is_known).collect();
+        let joining = self.present.iter();
+        for player in joining.filter(|player| !waiting.contains(player)) {
+            attendance.join(*player);
+        }
         let placed = &self.placed;
         attendance
             .away
-            .retain(|(player, _)| placed.contains(player));
+            .retain(|(player, _)| placed.contains(player) && !released.contains(*player));
+        self.roster_changed = !waiting.is_empty();
         self.inputs.set_attendance(&Arc::new(attendance));
     }
 
@@ -548,6 +558,9 @@ impl Host {
             self.call_the_roll(world);
         }
         for player in &self.present {
+            if self.inputs.players().binary_search(player).is_err() {
+                continue;
+            }
             if let Some(queue) = self.local.get_mut(player) {
                 if let Some(due) = queue.take(tick, world) {
                     self.inputs.push(*player, &due.input);

@@ -168,8 +168,9 @@ impl Lockstep {
                 true => Change::Away(player),
                 false => Change::Leave(player),
             };
+            let gone = self.sources.absent_from(id, end);
             for player in self.sources.players_of(id).to_vec() {
-                self.timeline.change(end, absent(player));
+                self.timeline.change(gone, absent(player));
             }
         }
         self.end_source(now, id, end, heir);
@@ -197,9 +198,10 @@ impl Lockstep {
         }
         for id in self.sources.departed.clone() {
             let end = self.known_upto_of(id);
+            let gone = self.sources.absent_from(id, end);
             for player in self.sources.players_of(id) {
-                if self.room.keeps_place_of(*player) {
-                    self.timeline.change(end, Change::Away(*player));
+                if self.may_return(*player) {
+                    self.timeline.change(gone, Change::Away(*player));
                 }
             }
             let mut entries = Vec::new();
@@ -275,9 +277,10 @@ impl Lockstep {
                 self.broadcast.resend_from(end);
             }
         } else {
+            let gone = self.sources.absent_from(id, end);
             for player in players {
-                if !self.timeline.changes(end).contains(&Change::Away(player)) {
-                    self.timeline.change(end, Change::Leave(player));
+                if !self.timeline.changes(gone).contains(&Change::Away(player)) {
+                    self.timeline.change(gone, Change::Leave(player));
                 }
             }
         }

@@ -67,8 +67,9 @@ impl Lockstep {
     pub(super) fn remove_unclaimed_players(&mut self, from: Tick) {
         for player in core::mem::take(&mut self.sources.unclaimed_players) {
             let mut sources = self.sources.known.values();
-            if !sources.any(|source| source.players.contains(&player)) {
-                let change = match self.room.keeps_place_of(player) {
+            let is_same = !self.timeline.released.contains(player);
+            if !is_same || !sources.any(|source| source.players.contains(&player)) {
+                let change = match self.may_return(player) {
                     true => Change::Away(player),
                     false => Change::Leave(player),
                 };

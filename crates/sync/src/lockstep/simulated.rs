@@ -147,6 +147,8 @@ impl Simulated {
     pub(super) fn confirm(&mut self, timeline: &mut Timeline, world: &mut dyn World) {
         let tick = self.confirmed_tick;
         world.confirm(tick, timeline.complete(tick, &mut self.confirmed_players));
+        let attendance = self.confirmed_players.attendance();
+        timeline.released.on_attendance(attendance);
         self.confirmed_tick = tick.next();
     }
 

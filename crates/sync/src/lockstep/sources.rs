@@ -157,6 +157,16 @@ impl InputSources {
         self.known.get(&id).map_or(&[], |source| &source.players)
     }
 
+    /// The first tick without the players of a source that ends. A source that ends where it begins has them for one tick: of the changes of a tick
+    /// arrivals count last.
+    pub(super) fn absent_from(&self, id: SourceId, end: Tick) -> Tick {
+        let begins = self.known.get(&id).map(|source| source.from);
+        match begins == Some(end) {
+            true => end.next(),
+            false => end,
+        }
+    }
+
     /// The first tick whose inputs are not known from every source; `None` if no source goes on.
     pub(super) fn known_upto(&self) -> Option<Tick> {
         let sources = self.known.values();

@@ -59,14 +59,8 @@ impl Stall {
         (self.current, self.catching_up, self.behind) = (None, true, 0);
     }
 
-    /// The source whose inputs to request now, and since when they are lacking.
-    fn requests(
-        &mut self,
-        now: Duration,
-        pace: Pace,
-        after: Duration,
-    ) -> Option<(SourceId, Duration)> {
-        let (since, id) = self.current?;
+    /// Whether to request what has been lacking since then.
+    fn requests(&mut self, now: Duration, since: Duration, pace: Pace, after: Duration) -> bool {
         let stalled = now.saturating_sub(since);
         let (after, every) = match pace {
             Pace::RealTime => (after, after),
@@ -74,10 +68,10 @@ impl Stall {
             Pace::Initiative { .. } => (RESEND_TURN_AFTER, stalled.min(RESEND_TURN_EVERY)),
         };
         if now < self.next_resend_request || stalled < after {
-            return None;
+            return false;
         }
         self.next_resend_request = now + every;
-        Some((id, stalled))
+        true
     }
 
     /// Whether more than a resend may be asked for now.
@@ -99,12 +93,27 @@ impl Lockstep {
         }
     }
 
-    /// Requests what a stalled simulation lacks.
+    /// Where ticks are simulated without waiting for anybody: the source that keeps them from being final although nobody sends its inputs any more,
+    /// and since when.
+    fn awaited_end(&self) -> Option<(Duration, SourceId)> {
+        let lacking = self.known_upto().max(self.simulated.confirmed_tick);
+        let id = self.blocked_by(lacking)?;
+        let is_gone =
+            self.room.source_id(id.peer) != Some(id) || self.sources.departed.contains(&id);
+        let since = self.schedule.due(lacking).filter(|_| is_gone)?;
+        Some((since + RESEND_AFTER, id))
+    }
+
+    /// Requests what the simulation lacks.
     fn request_missing(&mut self, now: Duration) {
         let (pace, after) = (self.config.pace, self.resend_after());
-        let Some((id, stalled)) = self.stall.requests(now, pace, after) else {
+        let Some((since, id)) = self.stall.current.or_else(|| self.awaited_end()) else {
             return;
         };
+        if !self.stall.requests(now, since, pace, after) {
+            return;
+        }
+        let stalled = now.saturating_sub(since);
         if pace != Pace::RealTime {
             return self.request_resends();
         }
@@ -231,15 +240,12 @@ mod tests {
     #[test]
     fn requests_are_repeated_but_not_too_often() {
         let mut stall = Stall::default();
-        let requests = |stall: &mut Stall, at| stall.requests(ms(at), Pace::RealTime, ms(50));
-        assert_eq!(requests(&mut stall, 100), None);
-        stall.begin(ms(100), Tick(1), id(1));
-        let times = (100..300).filter(|at| requests(&mut stall, *at).is_some());
+        let mut requests = |at| stall.requests(ms(at), ms(100), Pace::RealTime, ms(50));
+        let times = (100..300).filter(|at| requests(*at));
         assert_eq!(times.collect::<Vec<u64>>(), [150, 200, 250]);
         let turns = Pace::Initiative { ticks: 1 };
         let mut stall = Stall::default();
-        stall.begin(ms(0), Tick(1), id(1));
-        let mut requests = |at| stall.requests(ms(1000 * at), turns, ms(50)).is_some();
+        let mut requests = |at| stall.requests(ms(1000 * at), ms(0), turns, ms(50));
         let times = (0..100).filter(|at| requests(*at));
         assert_eq!(times.collect::<Vec<u64>>(), [1, 2, 4, 8, 16, 32, 62, 92]);
     }

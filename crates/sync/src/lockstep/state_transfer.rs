@@ -88,6 +88,9 @@ impl StateTransfer {
 impl Lockstep {
     pub(super) fn on_roster(&mut self, now: Duration, roster: &Roster) {
         let before = self.room.set_roster(roster);
+        if let Some(before) = &before {
+            self.timeline.released.note(before, roster);
+        }
         let predicts = self.simulated.prediction.is_some();
         self.room.decide_topology(predicts, self.config.pace);
         self.broadcast.unsent = true;

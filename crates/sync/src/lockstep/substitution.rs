@@ -322,7 +322,10 @@ impl Lockstep {
         let (players, known) = (source.players.clone(), source.known_upto);
         let from = batch.from.max(self.substitution.acknowledged);
         let from = from.max(self.simulated.confirmed_tick).max(source.from);
-        let resume = known.max(batch.to);
+        let mut resume = known.max(batch.to);
+        if batch.from == self.substitution.resume && self.substitution.substitutions > 0 {
+            resume = resume.max(self.tick_at_next_answer(now));
+        }
         if from < resume {
             // The host has taken none of those that were given to later ticks either.
             let own = self.inputs_between(from, known, &players);
@@ -356,6 +359,14 @@ impl Lockstep {
         self.send(authority, Delivery::Unreliable, &answer);
         self.timers.wake_at(now);
         Some(())
+    }
+
+    /// A tick that the host has not substituted when the answer that is sent now arrives, or one soon after it. A far guest that promised less would be too
+    /// late each time.
+    fn tick_at_next_answer(&self, now: Duration) -> Tick {
+        let scheduled = self.schedule.tick_at(now).unwrap_or(0);
+        let scheduled = Tick(u64::try_from(scheduled).unwrap_or(0));
+        scheduled + self.schedule.ticks_in(2 * self.room.max_latency()) + ACKNOWLEDGE_EVERY
     }
 
     /// A guest knows of the substitution of its inputs, and has given none to the ticks before one.

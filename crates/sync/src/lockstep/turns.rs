@@ -170,10 +170,15 @@ impl Lockstep {
             return;
         }
         for (player, _) in self.attendance_at_end().away {
-            if !self.room.keeps_place_of(player) {
+            if !self.may_return(player) {
                 self.timeline.change(from, Change::Leave(player));
             }
         }
+    }
+
+    /// Whether a place in the room is kept for a player that is not here.
+    pub(super) fn may_return(&self, player: PlayerId) -> bool {
+        self.room.keeps_place_of(player) && !self.timeline.released.contains(player)
     }
 
     /// Announces every peer that plays and is no source yet.
@@ -220,30 +225,35 @@ impl Lockstep {
             .flat_map(|member| &member.players)
             .copied()
             .collect();
+        let room = &self.room;
         let announced = &mut self.sources.announced_players;
-        let left = announced.iter().filter(|player| !present.contains(player));
-        let left: Vec<PlayerId> = left.copied().collect();
         let away = &mut self.sources.announced_away;
+        let released = self.timeline.released.clone();
+        let is_gone = |player: &PlayerId| !present.contains(player) || released.contains(*player);
+        let left: Vec<PlayerId> = announced.iter().copied().filter(is_gone).collect();
         for player in left {
             announced.remove(&player);
             self.pending.forget(player);
             away.insert(player);
             self.timeline.change(from, Change::Away(player));
         }
-        for player in present {
-            if announced.insert(player) {
-                away.remove(&player);
-                self.timeline.change(from, Change::Join(player));
+        // Whoever has the number of somebody who leaves takes part a turn later, so that the game sees that it is another.
+        let joins = present.iter().filter(|player| !released.contains(**player));
+        for player in joins {
+            if announced.insert(*player) {
+                away.remove(player);
+                self.timeline.change(from, Change::Join(*player));
             }
         }
-        let room = &self.room;
         away.retain(|player| {
-            let may_return = room.keeps_place_of(*player);
+            let may_return = room.keeps_place_of(*player) && !released.contains(*player);
             if !may_return {
                 self.timeline.change(from, Change::Leave(*player));
             }
             may_return
         });
+        // Of whom nothing is announced nothing has to be ended.
+        self.timeline.released.clear();
     }
 
     /// Closes a turn once the player that holds the initiative has ended it.

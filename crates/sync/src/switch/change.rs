@@ -84,6 +84,7 @@ impl Switch {
         };
         let mut lent = LentWorld::new(world, &mut self.observed);
         self.running.begin(now, &at, &mut lent);
+        self.introduce_successors(now);
         self.enter(now, self.epoch + 1, change.which);
         if !self.leads() {
             self.quiet = self.sent_inputs.is_uncertain();
@@ -146,6 +147,15 @@ impl Switch {
         }
         for (peer, rate) in &self.rates {
             model.handle_rate(now, *peer, *rate);
+        }
+    }
+
+    /// Tells a model that has begun of those that left before, although others have their numbers already.
+    fn introduce_successors(&mut self, now: Duration) {
+        let released = &self.observed.released;
+        if let Some(roster) = self.roster.as_ref().filter(|_| !released.is_empty()) {
+            self.running.handle_roster(now, &released.without(roster));
+            self.running.handle_roster(now, roster);
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::sent_inputs::{AppliedInputs, strip, unwrap, wrap};
 use crate::input::Attendance;
+use crate::released::ReleasedPlayers;
 use crate::{
     AdoptError, ChecksumTree, Divergence, Patched, RowChunk, Scene, Tick, TickInputs, World,
 };
@@ -15,6 +16,8 @@ pub(super) struct WorldObservations {
     pub(super) applied: AppliedInputs,
     /// Who took part in the last confirmed tick.
     pub(super) attendance: Arc<Attendance>,
+    /// Who has lost its place in the room and takes part all the same.
+    pub(super) released: ReleasedPlayers,
     /// States that the model has the world keep.
     kept: BTreeSet<Tick>,
     /// Whether another's state was taken over since this was asked.
@@ -65,6 +68,7 @@ impl World for LentWorld<'_> {
         strip(inputs, &mut self.observed.plain);
         if !Arc::ptr_eq(&self.observed.attendance, inputs.attendance()) {
             self.observed.attendance = inputs.attendance().clone();
+            self.observed.released.on_attendance(inputs.attendance());
         }
         self.world.confirm(tick, &self.observed.plain);
     }
