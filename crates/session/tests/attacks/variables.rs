@@ -197,13 +197,15 @@ fn who_does_not_own_a_variable_neither_orders_nor_answers_for_it() {
         Body::Certain(1 << 40),
         Body::Claim(0, 0, 1 << 40),
         Body::State(1 << 40, vec![(victim, 1, 1 << 40)], vec![99]),
-        Body::Collect(0, 0),
-        Body::Reply(false),
     ] {
         party.say(2, player, body);
     }
     party.run(1_000);
-    assert_eq!(party.scores[2].refused(), refused + 6);
+    assert_eq!(party.scores[2].refused(), refused + 4);
+    // Every member may ask what others have, and answer: who is in step with the owner has no use for it.
+    party.say(2, player, Body::Collect(0, 0));
+    party.say(2, player, Body::Reply(false));
+    party.run(1_000);
     assert_eq!(party.open(player), [1; ATTACKER]);
     party.still_works(player);
 }

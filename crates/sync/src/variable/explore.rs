@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
-use super::message::{Body, Refusal};
+use super::message::{Body, Refusal, State};
 use super::sequence::{Content, Seat, Sequence};
+use crate::fields::Stamp;
 use crate::id::PeerId;
 use crate::replicator::Recipient;
 use crate::variable::MemberRole;
@@ -381,4 +382,80 @@ fn broken_rules_are_found() {
         let result = explore(world, 100_000);
         assert!(result.is_err(), "{broken:?} is not found");
     }
+}
+
+/// What one member of two or three sees of its room.
+fn seat(me: PeerId, sequencer: PeerId, in_sync: &[PeerId], term: u64) -> Seat<'_> {
+    Seat {
+        me,
+        sequencer: Some(sequencer),
+        owner: Some(sequencer),
+        in_sync,
+        least: in_sync.len() / 2 + 1,
+        term,
+        former_term: term - 1,
+        role_of: &|_| MemberRole::Plays,
+    }
+}
+
+fn state(values: &[u8]) -> State {
+    State {
+        table: Vec::new(),
+        values: values.to_vec(),
+    }
+}
+
+/// A sequencer that was cut off has made a change that never became certain. It comes back, is sent the state, and then hears that less than this state is certain.
+#[test]
+fn what_was_never_certain_in_an_earlier_term_is_not_shown_in_a_later_one() {
+    let (me, other) = (PeerId(0), PeerId(1));
+    let (mut sequence, mut list) = (Sequence::new(true), List::default());
+    let others = [other];
+    let leads = seat(me, me, &others, 1);
+    sequence.on_view(&mut list, &leads);
+    sequence.handle(&mut list, &leads, other, Body::Reply { more: None });
+    sequence.request(7, vec![1]);
+    sequence.on_view(&mut list, &leads);
+    assert_eq!((&list.newest[..], &list.shown[..]), (&[1][..], &[][..]));
+
+    let follows = seat(me, other, &others, 3);
+    sequence.on_view(&mut list, &follows);
+    let (count, state) = (4, state(&[2, 4, 5]));
+    let newer = Body::State { count, state };
+    sequence.handle(&mut list, &follows, other, newer);
+    sequence.handle(&mut list, &follows, other, Body::Certain { count: 3 });
+    assert!(list.newest.starts_with(&list.shown), "{list:?}");
+    sequence.handle(&mut list, &follows, other, Body::Certain { count: 4 });
+    assert_eq!(list.shown, [2, 4, 5]);
+}
+
+/// The sequencer falls silent before a newcomer has the state, and the only other member that has it leaves before the room gives up the sequencer.
+#[test]
+fn a_newcomer_has_what_was_certain_from_a_member_that_leaves() {
+    let (gone, leaves, stranger, me) = (PeerId(0), PeerId(1), PeerId(2), PeerId(3));
+    let (mut sequence, mut list) = (Sequence::new(true), List::default());
+    let others = [gone, leaves];
+    let follows = seat(me, gone, &others, 1);
+    sequence.on_view(&mut list, &follows);
+    sequence.remind(&mut list, &follows);
+    let said: Vec<_> = std::iter::from_fn(|| sequence.poll(&mut list)).collect();
+    let asks = |(to, body): &(Recipient, Body)| {
+        *to == Recipient::Peer(leaves) && matches!(body, Body::Collect { .. })
+    };
+    assert!(said.iter().any(asks), "{said:?}");
+
+    let reply = |values: &[u8], count| Body::Reply {
+        more: Some((Stamp { term: 1, count }.into(), state(values))),
+    };
+    sequence.handle(&mut list, &follows, stranger, reply(&[8, 8], 9));
+    sequence.handle(&mut list, &follows, leaves, reply(&[2, 4], 3));
+    assert_eq!(
+        list,
+        List::default(),
+        "only the sequencer says what there is"
+    );
+
+    sequence.on_view(&mut list, &seat(me, me, &[], 2));
+    assert!(sequence.is_certain());
+    assert_eq!(list.shown, [2, 4]);
 }

@@ -10,7 +10,9 @@
 //!    makes nothing certain.
 //! 3. **Claim.** In a new term the sequencer begins the sequence anew with the state it has. A sequencer of the former term has the newest state. Any other first
 //!    collects what all members in sync have (a flush, as in virtual synchrony) and goes on from the latest.
-//! 4. **Again.** In the new term members send again what has not come to its place. The table of the last number of each member is part of the state, so that
+//! 4. **Copies.** Whoever has not come in step with a silent sequencer asks the others what they have, and keeps the latest for the next one: members that had what is
+//!    certain may leave one after another while the room takes their sequencer for present.
+//! 5. **Again.** In the new term members send again what has not come to its place. The table of the last number of each member is part of the state, so that
 //!    nothing is done twice.
 //!
 //! **Invariants.** What is certain is in the state of every later sequencer, while one member that was in sync then is asked or asks: all had it, and a member takes nothing of an
@@ -95,6 +97,8 @@ pub(super) struct Sequence {
     stamp: Stamp,
     table: BTreeMap<PeerId, Asker>,
     role: Role,
+    /// A newer state than this one, of somebody who followed a sequencer that is silent: not shown, and kept for the next.
+    copy: Option<(Stamp, State)>,
     /// How far all have come in this term.
     certain: u64,
     /// Whether values are shown when they are certain, not when they come.
@@ -155,6 +159,7 @@ impl Sequence {
             stamp: Stamp::default(),
             table: BTreeMap::new(),
             role: Role::Follows { in_step: false },
+            copy: None,
             certain: 0,
             shows_certain,
             log: VecDeque::new(),
@@ -207,6 +212,7 @@ impl Sequence {
             self.stamp = Stamp::default();
             self.table.clear();
             self.log.clear();
+            self.copy = None;
             self.role = Role::Follows { in_step: false };
         }
         for waiting in core::mem::take(&mut self.requests.waiting) {
@@ -301,10 +307,22 @@ impl Sequence {
             replied: BTreeSet::new(),
             silent: Silent::default(),
         };
+        if let Some((stamp, state)) = self.copy.take()
+            && stamp > self.stamp
+            && stamp.term < seat.term
+        {
+            self.load(content, stamp, state);
+        }
         match goes_on && leads {
             true => self.claim(content, seat),
             false => self.collect(seat),
         }
+    }
+
+    /// Where the newest stands that this program could give the next sequencer.
+    fn newest(&self) -> Stamp {
+        let copied = self.copy.as_ref().map(|(stamp, _)| *stamp);
+        copied.map_or(self.stamp, |stamp| stamp.max(self.stamp))
     }
 
     fn collect(&mut self, seat: &Seat<'_>) {
@@ -359,6 +377,9 @@ impl Sequence {
         self.show(content);
         self.answer();
         self.ask(seat);
+        if self.is_in_step() {
+            self.copy = None;
+        }
         // Who is not asked for messages keeps some: the others say theirs again.
         while self.out.len() > OUT_LIMIT {
             self.out.pop_front();
@@ -605,6 +626,11 @@ impl Sequence {
                 if !*in_step {
                     self.out
                         .push_back((Recipient::Peer(sequencer), Body::Question));
+                    // It may be gone, and those who have what it had may follow it before the room gives its place to another.
+                    let have = self.newest().into();
+                    let others = seat.in_sync.iter().filter(|peer| **peer != sequencer);
+                    let ask = |peer: &PeerId| (Recipient::Peer(*peer), Body::Collect { have });
+                    self.out.extend(others.map(ask));
                 } else if self.certain < self.stamp.count {
                     let count = self.stamp.count;
                     self.out

@@ -1,6 +1,6 @@
 //! What a member may say of a sequence, and what it leads to.
 
-use super::super::message::{Body, MAX_STATE, State, Verdict};
+use super::super::message::{Body, MAX_STATE, Place, State, Verdict};
 use super::{Content, Role, Seat, Sequence, TABLE_LIMIT};
 use crate::fields::Stamp;
 use crate::id::PeerId;
@@ -20,18 +20,36 @@ impl Sequence {
             Body::Request { .. } | Body::Have { .. } | Body::Question | Body::Reply { .. } => {
                 self.handle_as_sequencer(content, seat, from, body)
             }
+            Body::Collect { have } => self.handle_collect(content, seat, from, have.into()),
             _ if Some(from) != seat.sequencer => false,
-            Body::Collect { have } => {
-                let more = self.stamp > have.into();
-                let more = more.then(|| (self.stamp.into(), self.state(content)));
-                self.out
-                    .push_back((Recipient::Peer(from), Body::Reply { more }));
-                true
-            }
             _ => self.handle_of_sequencer(content, seat, from, body),
         };
         self.refused += u64::from(!is_good);
         self.settle(content, seat);
+    }
+
+    /// Somebody asks what is here: the next sequencer, which waits for an answer, or a member that the sequencer does not answer.
+    fn handle_collect(
+        &mut self,
+        content: &mut dyn Content,
+        seat: &Seat<'_>,
+        from: PeerId,
+        have: Stamp,
+    ) -> bool {
+        let is_sequencer = Some(from) == seat.sequencer;
+        if !is_sequencer && !seat.in_sync.contains(&from) {
+            return false;
+        }
+        let newest = self.newest();
+        let more = (newest > have).then(|| match &self.copy {
+            Some((stamp, state)) if *stamp == newest => (newest.into(), state.clone()),
+            _ => (newest.into(), self.state(content)),
+        });
+        if is_sequencer || more.is_some() {
+            self.out
+                .push_back((Recipient::Peer(from), Body::Reply { more }));
+        }
+        true
     }
 
     /// Says whether the sender might say it.
@@ -88,9 +106,25 @@ impl Sequence {
             }
             // Somebody else was the sequencer when it was said, or it has been said twice.
             (_, Body::Question | Body::Have { .. }) => true,
-            (Role::Leads { .. }, Body::Reply { .. }) => true,
+            (Role::Leads { .. } | Role::Follows { in_step: true }, Body::Reply { .. }) => true,
+            (Role::Follows { in_step: false }, Body::Reply { more }) => {
+                self.keep_copy(seat, from, more)
+            }
             _ => false,
         }
+    }
+
+    /// Keeps what another has for the next sequencer. It is not shown: only the sequencer says what there is.
+    fn keep_copy(&mut self, seat: &Seat<'_>, from: PeerId, more: Option<(Place, State)>) -> bool {
+        let Some((place, state)) = more else {
+            return true;
+        };
+        let stamp = Stamp::from(place);
+        let fits = state.values.len() <= MAX_STATE && stamp.term <= seat.term;
+        if fits && seat.in_sync.contains(&from) && stamp > self.newest() {
+            self.copy = Some((stamp, state));
+        }
+        fits
     }
 
     fn handle_of_sequencer(
@@ -181,9 +215,13 @@ impl Sequence {
         true
     }
 
-    fn load(&mut self, content: &mut dyn Content, stamp: Stamp, state: State) -> bool {
+    pub(super) fn load(&mut self, content: &mut dyn Content, stamp: Stamp, state: State) -> bool {
         let is_good = state.values.len() <= MAX_STATE && content.load(&state.values);
         if is_good {
+            if stamp.term != self.stamp.term {
+                // Places of another term: what stands at them is not what is certain here.
+                self.log.clear();
+            }
             self.stamp = stamp;
             self.table = state.table.into_iter().collect();
             self.changed = true;
