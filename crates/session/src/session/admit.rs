@@ -129,6 +129,10 @@ impl Session {
             self.joining.hello_sent = None;
             return self.finish(now, LeaveReason::NotReached(words));
         }
+        let unanswered = self.endpoint.stats(id).and_then(|s| s.unanswered_since);
+        if unanswered.is_some_and(|since| now >= since + HELLO_AGAIN) && self.try_elsewhere(now) {
+            return;
+        }
         if now >= last + HELLO_AGAIN {
             self.send_hello(now, id);
             self.joining.hello_sent = Some((first, now));

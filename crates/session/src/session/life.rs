@@ -250,6 +250,17 @@ impl Session {
         ways
     }
 
+    /// Whoever was asked is silent, and may be gone: the room is looked for elsewhere, if another way is known.
+    pub(super) fn try_elsewhere(&mut self, now: Duration) -> bool {
+        let knows_others = self.ways_back().len() > 1;
+        let Some(retry) = self.joining.retry.as_mut().filter(|_| knows_others) else {
+            return false;
+        };
+        retry.next = now;
+        self.hang_up_on_sponsor(now);
+        true
+    }
+
     /// Tries this address of the room next.
     pub(super) fn prefer_door(&mut self, now: Duration, address: SocketAddr) {
         self.joining.remember_doors([address]);
@@ -262,7 +273,9 @@ impl Session {
 
     pub(super) fn on_away(&mut self, now: Duration, index: u64, peer: PeerId) {
         if Some(peer) == self.me {
-            return self.rejoin_through(now, None, "was dropped by the others");
+            // Whoever brought the news is there, and may be the only one who still is.
+            let through = self.links.heard_last().filter(|_| self.room.is_mesh());
+            return self.rejoin_through(now, through, "was dropped by the others");
         }
         // To who has just come back it may be old news: what that peer has said since counts, and since when it is away came with the welcome.
         let is_news = index >= self.own.since_index;

@@ -46,6 +46,12 @@ impl Links {
         self.contacts.get(&peer)?.connection
     }
 
+    /// The connection to the member that was heard last.
+    pub(super) fn heard_last(&self) -> Option<ConnectionId> {
+        let linked = self.contacts.values().filter(|c| c.connection.is_some());
+        linked.max_by_key(|c| c.last_heard())?.connection
+    }
+
     /// The connections to members through which this program wants to join.
     pub(super) fn sponsors(&self) -> Vec<ConnectionId> {
         let ends = self.connections.iter();

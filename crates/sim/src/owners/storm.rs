@@ -117,6 +117,9 @@ impl Storm<'_> {
         let cut_off = self.cut_off.map(|(cut, _)| cut);
         let mut rest = self.world.in_sync();
         rest.retain(|other| *other != at && Some(*other) != cut_off);
+        // Who was cut off may have been given up, and does not know it yet.
+        let all = rest.clone();
+        rest.retain(|other| self.world.is_listed(*other, &all));
         // Who comes counts with the next view, which may be decided any moment.
         let coming = self.world.running().len() - self.world.in_sync().len();
         let seen = rest.iter().map(|other| self.world.sees(*other)).max();

@@ -21,6 +21,8 @@ const FRAME: Duration = Duration::from_millis(20);
 /// One run of one program.
 struct Program {
     node: NodeId,
+    /// The program that it joined through.
+    door: Option<usize>,
     board: SharedBoard,
     runs: bool,
     is_leaving: bool,
@@ -39,6 +41,11 @@ struct Asked {
     target: usize,
     mark: u32,
     at: Duration,
+}
+
+/// The name of a program's player, by which others know it.
+fn name_of(node: NodeId) -> String {
+    format!("player {}", node.0)
 }
 
 /// What became of a room.
@@ -103,21 +110,22 @@ impl<'t> World<'t> {
             true => Role::Introducer,
             false => Role::Host,
         };
-        self.launch(role);
+        self.launch(role, None);
     }
 
     /// A program joins through another.
     pub(super) fn join(&mut self, through: usize) {
         let to = JoinTo::new(self.testbed.address(self.programs[through].node));
-        self.launch(match self.is_mesh {
+        let role = match self.is_mesh {
             true => Role::Peer(to),
             false => Role::Client(to),
-        });
+        };
+        self.launch(role, Some(through));
     }
 
-    fn launch(&mut self, role: Role) {
+    fn launch(&mut self, role: Role, door: Option<usize>) {
         let node = self.testbed.add_node();
-        let mut config = SessionConfig::new("marks", 1).player(&format!("player {}", node.0));
+        let mut config = SessionConfig::new("marks", 1).player(&name_of(node));
         config.capacity = 32;
         config.protocol.timeout = self.silence;
         config.protocol.keep_alive = self.silence / 5;
@@ -131,6 +139,7 @@ impl<'t> World<'t> {
         });
         self.programs.push(Program {
             node,
+            door,
             board,
             runs: true,
             is_leaving: false,
@@ -167,6 +176,17 @@ impl<'t> World<'t> {
     pub(super) fn sees(&self, at: usize) -> usize {
         let session = self.testbed.machine(self.programs[at].node);
         session.map_or(0, |session| session.room().present().count())
+    }
+
+    /// Whether most of these members, itself among them, have it in their rooms.
+    pub(super) fn is_listed(&self, member: usize, by: &[usize]) -> bool {
+        let session = |at: usize| self.testbed.machine(self.programs[at].node);
+        let id = session(member).and_then(Session::me);
+        let lists = |at: &&usize| {
+            let rooms = session(**at).map(Session::room);
+            rooms.is_some_and(|room| room.present().any(|peer| Some(peer.id) == id))
+        };
+        by.iter().filter(lists).count() * 2 > by.len()
     }
 
     /// Whether it hosts the room.
@@ -294,9 +314,28 @@ impl<'t> World<'t> {
         }
     }
 
-    /// Of those that are told to be stranded, one goes on alone if nobody else is in the room; the others end.
+    /// Whether one of those that it knows from the room, or joined through, still runs.
+    fn knows_somebody(&self, at: usize) -> bool {
+        let session = self.testbed.machine(self.programs[at].node);
+        let players = session.map_or(&[][..], |session| session.room().players());
+        let knows = |other: &usize| {
+            let name = name_of(self.programs[*other].node);
+            *other != at && players.iter().any(|player| player.profile.name == name)
+        };
+        let door = self.programs[at].door.filter(|door| *door != at);
+        let mut running = self.running().into_iter();
+        running.any(|other| door == Some(other) || knows(&other))
+    }
+
+    /// Of those that are told to be stranded, one goes on alone if nobody else is in the room; the others end. So do those that look for a way back and know nobody any
+    /// more: players would ask the others for an address.
     pub(super) fn end_the_stranded(&mut self) {
         for at in self.running() {
+            if self.state(at) == State::Connecting && !self.knows_somebody(at) {
+                self.tell(|| format!("{at} knows nobody and ends"));
+                self.stop(at);
+                continue;
+            }
             if !self.programs[at].is_stranded || self.state(at) != State::Frozen {
                 continue;
             }
