@@ -126,6 +126,14 @@ impl Storm<'_> {
         rest.len() >= 2 && seen.is_some_and(|seen| rest.len() * 2 > seen + coming)
     }
 
+    /// Whether it is settled, also half a second later: somebody may just have begun to lead, or a slot been freed.
+    fn stays_settled(&mut self) -> Result<bool, Breach> {
+        if self.world.is_settled() {
+            self.world.run_for(Duration::from_millis(500))?;
+        }
+        Ok(self.world.is_settled())
+    }
+
     /// The network recovers: soon everyone is told what became of its changes, and all have the same.
     fn calm(&mut self) -> Result<(), Breach> {
         self.world.tell(|| "calm".into());
@@ -134,12 +142,10 @@ impl Storm<'_> {
         self.world.testbed.set_links(good_link());
         let patience = 4 * self.silence + Duration::from_secs(15);
         let end = self.world.now() + patience;
-        while self.world.now() < end && !self.world.is_settled() {
+        while self.world.now() < end && !self.stays_settled()? {
             self.world.run_for(Duration::from_millis(200))?;
             self.world.end_the_stranded();
         }
-        // What is settled stays so.
-        self.world.run_for(Duration::from_millis(500))?;
         let now = self.world.now();
         let breach = |what: String| Err(Promise::Variables.breach(now, what));
         let verdict = self.world.judge();
