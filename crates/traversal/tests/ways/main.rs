@@ -1,0 +1,8 @@
+//! Two programs behind routers of every kind, with a relay between, in virtual time.
+
+mod combinations;
+mod failures;
+mod hostile;
+mod nat;
+mod relaying;
+mod world;
