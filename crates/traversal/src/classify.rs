@@ -50,10 +50,14 @@ pub(crate) fn is_useless(address: SocketAddr) -> bool {
     let broadcast = matches!(ip, std::net::IpAddr::V4(v4) if v4.is_broadcast());
     address.port() == 0
         || ip.is_unspecified()
-        || ip.is_loopback()
         || ip.is_multicast()
         || broadcast
         || crate::PeerId::from_address(address).is_some()
+}
+
+/// Whether an address means whatever computer it is used on.
+pub(crate) fn is_loopback(address: &SocketAddr) -> bool {
+    address.ip().to_canonical().is_loopback()
 }
 
 #[cfg(test)]
@@ -95,16 +99,21 @@ mod tests {
     fn nothing_is_sent_to_addresses_that_no_peer_can_have() {
         for useless in [
             "0.0.0.0:5",
-            "127.0.0.1:5",
             "224.0.0.1:5",
             "255.255.255.255:5",
             "192.0.2.1:0",
-            "[::1]:5",
-            "[::ffff:127.0.0.1]:5",
             "[fd53:0:1:7065:6572::1]:1",
         ] {
             assert!(is_useless(useless.parse().unwrap()), "{useless}");
         }
         assert!(!is_useless("192.0.2.1:5".parse().unwrap()));
+        for loopback in [
+            "127.0.0.1:5",
+            "127.9.9.9:5",
+            "[::1]:5",
+            "[::ffff:127.0.0.1]:5",
+        ] {
+            assert!(is_loopback(&loopback.parse().unwrap()), "{loopback}");
+        }
     }
 }

@@ -135,7 +135,7 @@ pub enum TraversalError {
     TooManyPeers,
     /// The socket has no address that a peer could reach.
     #[error(
-        "an address of this computer is needed, such as 192.168.1.5: neither `0.0.0.0` nor loopback can be told to a peer"
+        "an address of this computer is needed, such as 192.168.1.5: `0.0.0.0` and `::` cannot be told to a peer"
     )]
     UselessAddress,
 }

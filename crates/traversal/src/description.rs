@@ -214,7 +214,7 @@ mod tests {
             ("ways1 abcd 0123456789".into(), Credentials),
             ("ways1 ab:d 0123456789abcdef012345".into(), Credentials),
             (format!("{head} host=192.0.2.1"), Candidate),
-            (format!("{head} host=127.0.0.1:5"), Candidate),
+            (format!("{head} host=0.0.0.0:5"), Candidate),
             (format!("{head} host=[fd53:0:1:7065:6572::1]:1"), Candidate),
             (format!("{head} ghost=192.0.2.1:5"), Candidate),
             ("ways1 ".repeat(1000), TooLong),

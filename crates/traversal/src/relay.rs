@@ -15,7 +15,7 @@ use std::time::Duration;
 use self::allocation::Allocation;
 use self::credentials::Nonces;
 use self::limits::RequestLimit;
-use crate::classify::is_useless;
+use crate::classify::{is_loopback, is_useless};
 use crate::outbox::Outbox;
 use turn_client_proto::types::channel::ChannelData;
 use turn_client_proto::types::stun::message::Message;
@@ -329,7 +329,8 @@ impl Relay {
     /// Whether a client may have datagrams from and to this address.
     fn allows_peer(&self, peer: IpAddr) -> bool {
         let same_family = peer.is_ipv4() == self.config.address.is_ipv4();
-        let useless = is_useless(SocketAddr::new(peer, 1));
+        let address = SocketAddr::new(peer, 1);
+        let useless = is_useless(address) || is_loopback(&address);
         let own = peer == self.config.address;
         same_family && (own || !useless && (self.config.private_peers || !is_private(peer)))
     }

@@ -1,5 +1,6 @@
 //! One program's ways to its peers, over one socket: what comes in is told apart, what goes out takes the way of the moment.
 
+mod gathering;
 mod incoming;
 mod peer_ways;
 
@@ -8,14 +9,14 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use self::peer_ways::PeerWays;
-use crate::classify::is_useless;
+use crate::classify::{is_loopback, is_useless};
 use crate::config::{TraversalConfig, TraversalError, TraversalEvent, TraversalStats};
-use crate::description::{CandidateKind, Description, DescriptionError, MAX_CANDIDATES, WayIn};
+use crate::description::{Description, DescriptionError, MAX_CANDIDATES};
 use crate::outbox::Outbox;
 use crate::path::{Path, Route};
 use crate::peer::PeerId;
-use crate::reflexive::{Reflexive, Seen};
-use crate::relay_client::{RelayClient, RelayEvent};
+use crate::reflexive::Reflexive;
+use crate::relay_client::RelayClient;
 use crate::secret::Secrets;
 
 pub use self::incoming::Received;
@@ -65,7 +66,8 @@ pub struct Transmit {
 }
 
 impl Traversal {
-    /// A program whose socket has these addresses: its interfaces' addresses with the socket's port, the preferred first. `seed` has to be random and unknown to
+    /// A program whose socket has these addresses: its interfaces' addresses with the socket's port, the preferred first. A loopback address stands alone, for peers on the
+    /// same computer. `seed` has to be random and unknown to
     /// others: names and passwords of the checks come from it. It begins to ask the servers at its first [timeout](Self::handle_timeout).
     pub fn new(
         now: Duration,
@@ -74,8 +76,10 @@ impl Traversal {
         seed: [u8; 32],
     ) -> Result<Self, TraversalError> {
         let mut usable: Vec<SocketAddr> = Vec::new();
+        let only_loopback = hosts.iter().all(is_loopback);
         for host in hosts {
-            if !is_useless(*host) && !usable.contains(host) && usable.len() < MAX_CANDIDATES / 2 {
+            let useless = is_useless(*host) || is_loopback(host) && !only_loopback;
+            if !useless && !usable.contains(host) && usable.len() < MAX_CANDIDATES / 2 {
                 usable.push(*host);
             }
         }
@@ -117,50 +121,6 @@ impl Traversal {
             latest: now,
             stats: TraversalStats::default(),
         })
-    }
-
-    /// An address at which a router lets datagrams through to this socket because it was asked to, by UPnP, PCP or NAT-PMP or by hand.
-    pub fn add_mapped(&mut self, address: SocketAddr) {
-        if is_useless(address) || self.mapped.contains(&address) || self.mapped.len() >= 2 {
-            return;
-        }
-        self.mapped.push(address);
-        self.on_way_found(WayIn {
-            kind: CandidateKind::Reflexive,
-            address,
-        });
-    }
-
-    /// Whether all addresses that are to be had are known; the same as [`TraversalEvent::Gathered`].
-    pub fn is_gathered(&self) -> bool {
-        self.gathered
-    }
-
-    /// Our addresses as they are known now.
-    pub fn ways(&self) -> Vec<WayIn> {
-        let host = self
-            .hosts
-            .iter()
-            .map(|address| (CandidateKind::Host, *address));
-        let mapped = self
-            .mapped
-            .iter()
-            .map(|address| (CandidateKind::Reflexive, *address));
-        let seen = self
-            .reflexive
-            .iter()
-            .filter_map(|reflexive| reflexive.address);
-        let relayed = self.relay.as_ref().and_then(RelayClient::address);
-        let found = seen
-            .map(|address| (CandidateKind::Reflexive, address))
-            .chain(relayed.map(|address| (CandidateKind::Relayed, address)));
-        let mut ways: Vec<WayIn> = Vec::new();
-        for (kind, address) in host.chain(mapped).chain(found) {
-            if ways.iter().all(|way| way.address != address) && ways.len() < MAX_CANDIDATES {
-                ways.push(WayIn { kind, address });
-            }
-        }
-        ways
     }
 
     /// A peer to find ways to. Send it [our description](Self::description), and take [its](Self::handle_description), both at best while players wait.
@@ -207,7 +167,11 @@ impl Traversal {
         let Some(known) = self.peers.get_mut(&peer) else {
             return Err(TraversalError::UnknownPeer(peer).into());
         };
-        let description: Description = description.parse()?;
+        let mut description: Description = description.parse()?;
+        // What is loopback to a peer on another computer is somebody else here.
+        let same_computer = self.hosts.iter().all(is_loopback);
+        let ways = &mut description.ways;
+        ways.retain(|way| same_computer || !is_loopback(&way.address));
         if known.has_begun_anew(&description) {
             known.begin_anew(now, &self.config, self.secrets.number());
             self.owners.retain(|_, (owner, _)| *owner != peer);
@@ -383,77 +347,6 @@ impl Traversal {
         self.go_on(now, peer);
     }
 
-    fn on_seen(&mut self, now: Duration, i: usize, seen: Option<Seen>) {
-        match seen {
-            Some(Seen::Changed(address)) => self.on_way_found(WayIn {
-                kind: CandidateKind::Reflexive,
-                address,
-            }),
-            Some(Seen::Gone) => {
-                let server = self.reflexive[i].server;
-                let relay = self.relay.as_mut().filter(|relay| relay.server() == server);
-                if let Some(RelayEvent::Lost) = relay.and_then(|relay| relay.give_up(now)) {
-                    self.on_relay_lost(now);
-                }
-            }
-            Some(Seen::Same) | None => {}
-        }
-    }
-
-    fn go_on_with_relay(&mut self, now: Duration) {
-        let Some(relay) = &mut self.relay else {
-            return;
-        };
-        match relay.handle_timeout(now, &mut self.outbox) {
-            Some(RelayEvent::Ready(address)) => {
-                self.tell(TraversalEvent::RelayReady);
-                self.on_way_found(WayIn {
-                    kind: CandidateKind::Relayed,
-                    address,
-                });
-                for peer in self.peers.keys().copied().collect::<Vec<_>>() {
-                    self.open_relay(now, peer);
-                }
-            }
-            Some(RelayEvent::Lost) => self.on_relay_lost(now),
-            None => {}
-        }
-    }
-
-    fn on_relay_lost(&mut self, now: Duration) {
-        for known in self.peers.values_mut() {
-            known.on_relay_lost(now);
-        }
-        self.tell(TraversalEvent::RelayLost);
-        self.tell(TraversalEvent::DescriptionsChanged);
-        for peer in self.peers.keys().copied().collect::<Vec<_>>() {
-            self.tell_path(peer);
-        }
-    }
-
-    /// Tells the agents and the application of an address of ours.
-    fn on_way_found(&mut self, way: WayIn) {
-        let base = base_of(&self.hosts, way.address);
-        for known in self.peers.values_mut() {
-            known.add_local(way, base);
-        }
-        self.tell(TraversalEvent::DescriptionsChanged);
-    }
-
-    fn tell_local_ways(&mut self, peer: PeerId) {
-        let ways = self.ways();
-        let Some(known) = self.peers.get_mut(&peer) else {
-            return;
-        };
-        for way in ways {
-            // Of the hosts of a family one stands for the socket, which has one address to send from.
-            let base = base_of(&self.hosts, way.address);
-            if way.kind != CandidateKind::Host || base == Some(way.address) {
-                known.add_local(way, base);
-            }
-        }
-    }
-
     /// Opens the way from our relay to the peer's, and lets the peer in.
     fn open_relay(&mut self, now: Duration, peer: PeerId) {
         let (Some(relay), Some(known)) = (&mut self.relay, self.peers.get_mut(&peer)) else {
@@ -496,14 +389,6 @@ impl Traversal {
         }
     }
 
-    fn tell_gathered(&mut self) {
-        let relay = self.relay.as_ref().is_none_or(RelayClient::is_settled);
-        if !self.gathered && relay && self.reflexive.iter().all(Reflexive::is_settled) {
-            self.gathered = true;
-            self.tell(TraversalEvent::Gathered);
-        }
-    }
-
     fn tell(&mut self, event: TraversalEvent) {
         let known = TraversalEvent::DescriptionsChanged;
         if event == known && self.events.contains(&known) {
@@ -515,14 +400,6 @@ impl Traversal {
         tracing::debug!(?event, "traversal");
         self.events.push_back(event);
     }
-}
-
-/// The address that the socket sends from to others of this family.
-fn base_of(hosts: &[SocketAddr], other: SocketAddr) -> Option<SocketAddr> {
-    hosts
-        .iter()
-        .find(|host| host.is_ipv4() == other.is_ipv4())
-        .copied()
 }
 
 /// Why a description was not taken.

@@ -7,7 +7,8 @@ use std::time::Duration;
 use is::stun::StunMessage;
 use turn_client_proto::types::stun::message::Message;
 
-use super::{Traversal, base_of};
+use super::Traversal;
+use super::gathering::base_of;
 use crate::classify::{Kind, kind_of, read_check};
 use crate::config::TraversalEvent;
 use crate::peer::PeerId;

@@ -7,7 +7,7 @@ mod network;
 mod process;
 mod talker;
 
-use network::{Network, can_run};
+use network::{Network, can_run, has_coturn};
 use process::{PATIENCE, Process};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -143,5 +143,27 @@ fn a_real_relay_is_killed_that_is_needed() {
             program.within("lost", Duration::from_secs(1)).is_some(),
             "told within a second"
         );
+    }
+}
+
+#[test]
+fn coturn_serves_as_well_as_our_relay() {
+    if !can_run() || !has_coturn() {
+        return;
+    }
+    for (kinds, direct) in [
+        (["symmetric", "symmetric"], false),
+        (["restricted", "port-restricted"], true),
+    ] {
+        let network = Network::new(kinds);
+        let _coturn = network.coturn();
+        let mut programs = network.talkers();
+        let first = start(&mut programs);
+        let best = programs
+            .each_mut()
+            .map(|program| program.within("path Direct", Duration::from_millis(1500)));
+        println!("coturn, {kinds:?}: first {first} ms, direct {best:?} ms");
+        assert!(first <= 300, "{first}");
+        assert_eq!(best.map(|best| best.is_some()), [direct; 2]);
     }
 }

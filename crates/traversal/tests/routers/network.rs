@@ -9,6 +9,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Where the relay listens.
 pub const RELAY: &str = "203.0.113.5:3478";
 
+/// What relay and talkers know; a lobby would keep it.
+pub const SECRET: &str = "a-secret-for-this-test-alone";
+
 /// Each program's link, one way: two programs are 100 ms apart and back, each and the relay in the middle 50 ms.
 const ONE_WAY_MS: &str = "25";
 
@@ -154,6 +157,24 @@ impl Network {
     pub fn programs(&self) -> (Process, [Process; 2]) {
         let mut relay = self.program("net", &format!("relay {RELAY}"));
         relay.expect("relay");
+        (relay, self.talkers())
+    }
+
+    /// Debian's coturn in place of our relay. Programs ask until it is there.
+    pub fn coturn(&self) -> Process {
+        let (address, _) = RELAY.split_once(':').expect("a port");
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &self.name("net"), "turnserver", "-n"]);
+        command.args(["--listening-ip", address, "--relay-ip", address]);
+        command.args(["--use-auth-secret", "--static-auth-secret", SECRET]);
+        command.args(["--realm", "test", "--no-tls", "--no-dtls", "--no-cli"]);
+        command.args(["--log-file", "stdout", "--pidfile", "/dev/null"]);
+        command.stderr(Stdio::null());
+        Process::run(command)
+    }
+
+    /// Both programs.
+    pub fn talkers(&self) -> [Process; 2] {
         let talk = |i: usize| {
             let own = format!("{}:500{i}", SIDES[i].host);
             self.program(
@@ -161,7 +182,7 @@ impl Network {
                 &format!("talk {own} {RELAY} {ONE_WAY_MS}"),
             )
         };
-        (relay, [talk(0), talk(1)])
+        [talk(0), talk(1)]
     }
 }
 
@@ -250,4 +271,13 @@ pub fn can_run() -> bool {
     );
     eprintln!("SKIPPED, AND NOTHING WAS TESTED: {why}");
     false
+}
+
+/// Whether coturn is installed; only then it is tested against.
+pub fn has_coturn() -> bool {
+    let found = Command::new("turnserver").arg("--version").output().is_ok();
+    if !found {
+        eprintln!("SKIPPED: there is no `turnserver` program: install coturn to test against it");
+    }
+    found
 }

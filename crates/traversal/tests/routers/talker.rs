@@ -2,6 +2,7 @@
 //!
 //! Each talker prints its description; what the other printed is typed in after `start`.
 
+use crate::network::SECRET;
 use samestep_netem::{LinkConfig, Path};
 use samestep_transport::{Impaired, Transport, Udp, UdpConfig, now};
 use samestep_traversal::{
@@ -17,6 +18,8 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::Duration;
 
 const PEER: PeerId = PeerId(1);
+/// The end of 32-bit time, in 2038.
+const EXPIRES: u64 = i32::MAX as u64;
 const FRAME: Duration = Duration::from_micros(16_667);
 
 /// What the variable `SAMESTEP_PROGRAM` asks for: `relay ADDRESS`, or `talk ADDRESS RELAY ONE-WAY-MS`.
@@ -32,9 +35,8 @@ pub fn run(words: &str) -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Relay and talkers know this secret; a lobby would keep it.
 fn secret() -> RelaySecret {
-    RelaySecret::new(b"a secret for this test alone").expect("it is long enough")
+    RelaySecret::new(SECRET.as_bytes()).expect("it is long enough")
 }
 
 fn seed() -> [u8; 32] {
@@ -207,5 +209,5 @@ impl Talker {
 /// What a lobby would hand out.
 fn access(relay: SocketAddr, own: SocketAddr) -> Result<RelayAccess, Box<dyn Error>> {
     let user = format!("user-{}", own.port());
-    Ok(secret().issue(relay, &user, u64::from(u32::MAX))?)
+    Ok(secret().issue(relay, &user, EXPIRES)?)
 }
