@@ -175,6 +175,8 @@ mod tests {
         let read: Description = TEXT.parse().unwrap();
         assert_eq!(read.ways().len(), 4);
         assert_eq!(read.to_string(), TEXT);
+        let standard = include_str!("../../../WIRE.md");
+        assert!(standard.contains(TEXT), "WIRE.md, section 16");
         assert!(
             !format!("{read:?}").contains("cdef0123"),
             "no secrets in logs"

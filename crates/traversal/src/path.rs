@@ -25,6 +25,25 @@ pub(crate) enum Route {
     Relay(SocketAddr),
 }
 
+/// The way from relay to relay, which is taken before anything is proven: for a moment, since the peer may have named somebody else's address.
+#[derive(Clone, Copy, Debug)]
+struct AtOnce {
+    route: Route,
+    since: Duration,
+    /// Whether a check was answered from there.
+    proven: bool,
+}
+
+impl AtOnce {
+    fn ends(self) -> Duration {
+        self.since + UNPROVEN
+    }
+
+    fn may_be_used(self, now: Duration) -> bool {
+        self.proven || now < self.ends()
+    }
+}
+
 /// What the owner has to do after time has passed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Due {
@@ -40,6 +59,9 @@ const UNHEARD: u32 = 3;
 /// A direct way that is silent for so long is helped by the relay, if the peer speaks there; if it does not, after half the silence that ends the way.
 const HEDGE_AFTER: Duration = Duration::from_millis(100);
 
+/// How long the game's datagrams are sent from relay to relay without an answer to a check.
+const UNPROVEN: Duration = Duration::from_secs(3);
+
 /// The longest time between two attempts to get off a relay.
 const PROBE_AT_MOST: Duration = Duration::from_secs(60);
 
@@ -52,8 +74,7 @@ pub(crate) struct PathChoice {
     nominated: Option<(Route, bool)>,
     /// Whether what was nominated has been silent since.
     revoked: bool,
-    /// From relay to relay, which needs no proof.
-    at_once: Option<Route>,
+    at_once: Option<AtOnce>,
     /// Since when the peer is expected to talk.
     expected_since: Option<Duration>,
     heard_direct: Option<Duration>,
@@ -97,8 +118,21 @@ impl PathChoice {
 
     /// The way from relay to relay is known, or is another, or is gone.
     pub(crate) fn on_relay(&mut self, now: Duration, route: Option<Route>) {
-        self.at_once = route;
+        let known = self.at_once.filter(|known| Some(known.route) == route);
+        self.at_once = known.or(route.map(|route| AtOnce {
+            route,
+            since: now,
+            proven: false,
+        }));
         self.update(now);
+    }
+
+    /// A check was answered from this address.
+    pub(crate) fn on_answered(&mut self, from: SocketAddr) {
+        let same = |route| matches!(route, Route::Relay(to) | Route::Socket(to) if to == from);
+        if let Some(at_once) = self.at_once.as_mut().filter(|at_once| same(at_once.route)) {
+            at_once.proven = true;
+        }
     }
 
     /// ICE has proven a way in both directions, and holds it for the best.
@@ -144,7 +178,8 @@ impl PathChoice {
     /// The way to send, and one more to send the same on while the first is in doubt.
     pub(crate) fn routes(&self, now: Duration) -> (Option<Route>, Option<Route>) {
         let nominated = self.nominated.filter(|_| !self.revoked);
-        match (nominated, self.at_once) {
+        let at_once = self.at_once.filter(|at_once| at_once.may_be_used(now));
+        match (nominated, at_once.map(|at_once| at_once.route)) {
             (Some((route, true)), relay) => (Some(route), relay.filter(|_| self.needs_help(now))),
             (Some((route, false)), _) => (Some(route), None),
             (None, Some(relay)) => (Some(relay), None),
@@ -200,13 +235,26 @@ impl PathChoice {
         })
     }
 
+    /// When the way from relay to relay is no longer taken on trust, if that ends it as the way in use.
+    fn unproven_ends(&self) -> Option<Duration> {
+        let at_once = self.at_once.filter(|at_once| !at_once.proven)?;
+        let in_use = self.path == Path::Relayed && (self.nominated.is_none() || self.revoked);
+        in_use.then_some(at_once.ends())
+    }
+
     pub(crate) fn poll_timeout(&self) -> Option<Duration> {
         let silent = self.silent_at().filter(|_| !self.lost);
-        [silent, self.next_probe].into_iter().flatten().min()
+        [silent, self.next_probe, self.unproven_ends()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Duration) -> Due {
         let mut due = Due::default();
+        if self.unproven_ends().is_some_and(|end| now >= end) {
+            self.update(now);
+        }
         if !self.lost && self.silent_at().is_some_and(|at| now >= at) {
             due.probe = true;
             self.revoked = true;
@@ -236,145 +284,4 @@ impl PathChoice {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const RELAY: Route = Route::Relay(SocketAddr::new(
-        std::net::IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1)),
-        1,
-    ));
-    const DIRECT: Route = Route::Socket(SocketAddr::new(
-        std::net::IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 2)),
-        2,
-    ));
-    const PROBE: Due = Due {
-        probe: true,
-        lost: false,
-    };
-
-    fn ms(ms: u64) -> Duration {
-        Duration::from_millis(ms)
-    }
-
-    /// Direct since 100 ms, and talking.
-    fn direct() -> PathChoice {
-        let mut choice = PathChoice::new(&TraversalConfig::default());
-        choice.set_expected(ms(0), true);
-        choice.on_relay(ms(0), Some(RELAY));
-        assert_eq!(
-            (choice.path(), choice.routes(ms(0))),
-            (Path::Relayed, (Some(RELAY), None))
-        );
-        choice.on_heard(ms(50), false);
-        choice.on_nominated(ms(100), DIRECT, true);
-        assert_eq!(choice.path(), Path::Direct);
-        choice
-    }
-
-    #[test]
-    fn it_begins_over_the_relay_and_moves_with_both_in_use_for_a_moment() {
-        let mut choice = direct();
-        assert_eq!(choice.routes(ms(100)), (Some(DIRECT), Some(RELAY)));
-        choice.on_heard(ms(150), true);
-        assert_eq!(choice.routes(ms(151)), (Some(DIRECT), None));
-        // The peer's last datagrams over the relay change nothing.
-        choice.on_heard(ms(152), false);
-        assert_eq!(choice.routes(ms(153)), (Some(DIRECT), None));
-        // Who is not heard there at all is not sent to twice for ever.
-        assert_eq!(direct().routes(ms(1300)), (Some(DIRECT), None));
-    }
-
-    #[test]
-    fn a_silent_way_is_left_and_found_again() {
-        let mut choice = direct();
-        choice.on_heard(ms(1000), true);
-        assert_eq!(choice.poll_timeout(), Some(ms(1400)));
-        assert_eq!(choice.handle_timeout(ms(1399)), Due::default());
-        assert_eq!(choice.handle_timeout(ms(1400)), PROBE);
-        assert_eq!(
-            (choice.path(), choice.routes(ms(1400)).0),
-            (Path::Relayed, Some(RELAY))
-        );
-        for at in 1400..=4400 {
-            choice.on_heard(ms(at), false);
-        }
-        // Every three seconds it asks for the direct way.
-        assert_eq!(choice.poll_timeout(), Some(ms(4400)));
-        assert_eq!(choice.handle_timeout(ms(4400)), PROBE);
-        choice.on_nominated(ms(4500), DIRECT, true);
-        assert_eq!(choice.path(), Path::Direct);
-        assert_eq!(choice.next_probe, None);
-    }
-
-    #[test]
-    fn who_leaves_the_direct_way_is_answered_over_the_relay_at_once() {
-        let mut choice = direct();
-        choice.on_heard(ms(1000), true);
-        choice.on_heard(ms(1110), false);
-        assert_eq!(choice.routes(ms(1110)), (Some(DIRECT), Some(RELAY)));
-    }
-
-    #[test]
-    fn the_relay_helps_before_a_way_is_given_up() {
-        let mut choice = direct();
-        choice.on_heard(ms(1000), true);
-        assert_eq!(choice.routes(ms(1200)), (Some(DIRECT), None));
-        assert_eq!(choice.routes(ms(1201)), (Some(DIRECT), Some(RELAY)));
-        choice.set_expected(ms(1201), false);
-        assert_eq!(choice.routes(ms(1201)), (Some(DIRECT), None));
-    }
-
-    #[test]
-    fn who_is_silent_everywhere_is_lost_until_heard() {
-        let mut choice = direct();
-        choice.on_heard(ms(1000), true);
-        assert_eq!(choice.handle_timeout(ms(1400)), PROBE);
-        let lost = Due {
-            probe: true,
-            lost: true,
-        };
-        assert_eq!(choice.handle_timeout(ms(1800)), lost);
-        assert!(choice.is_lost());
-        assert_eq!(choice.handle_timeout(ms(1900)), Due::default());
-        assert_eq!(choice.handle_timeout(ms(4800)), PROBE);
-        assert!(choice.on_heard(ms(5000), false));
-        assert!(!choice.on_heard(ms(5001), false));
-    }
-
-    #[test]
-    fn nobody_is_lost_who_need_not_talk() {
-        let mut choice = direct();
-        choice.set_expected(ms(150), false);
-        assert_eq!(choice.poll_timeout(), None);
-        assert_eq!(choice.handle_timeout(ms(100_000)), Due::default());
-        choice.set_expected(ms(100_000), true);
-        assert_eq!(choice.poll_timeout(), Some(ms(101_200)));
-    }
-
-    #[test]
-    fn who_never_gets_off_the_relay_tries_less_and_less() {
-        let mut choice = PathChoice::new(&TraversalConfig::default());
-        choice.on_relay(ms(0), Some(RELAY));
-        let mut probes = 0;
-        for at in 0..600 {
-            probes += u32::from(choice.handle_timeout(ms(at * 1000)).probe);
-        }
-        assert!((8..=14).contains(&probes), "{probes}");
-    }
-
-    #[test]
-    fn without_a_relay_a_silent_way_stays_the_way() {
-        let mut choice = PathChoice::new(&TraversalConfig::default());
-        choice.set_expected(ms(0), true);
-        assert_eq!(choice.routes(ms(0)), (None, None));
-        choice.on_nominated(ms(0), DIRECT, true);
-        choice.on_heard(ms(1), true);
-        let lost = Due {
-            probe: true,
-            lost: true,
-        };
-        assert_eq!(choice.handle_timeout(ms(401)), lost);
-        assert_eq!(choice.routes(ms(401)).0, Some(DIRECT));
-        assert_eq!(choice.path(), Path::Direct);
-    }
-}
+mod tests;

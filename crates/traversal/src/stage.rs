@@ -117,7 +117,6 @@ impl<T: Transport> Transport for Traversed<T> {
     }
 
     fn recv(&mut self) -> io::Result<Option<Datagram<'_>>> {
-        self.go_on()?;
         let (from, at) = loop {
             let Some(datagram) = self.inner.recv()? else {
                 return Ok(None);

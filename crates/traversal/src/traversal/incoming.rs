@@ -165,6 +165,9 @@ impl Traversal {
             }
             *owner = (peer, Some(now));
         }
+        if message.is_successful_binding_response() {
+            known.choice.on_answered(from);
+        }
         known.checks.handle(now, from, destination, message);
         Some(peer)
     }

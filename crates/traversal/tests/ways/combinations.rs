@@ -97,7 +97,7 @@ fn the_move_from_the_relay_to_the_best_way_is_not_noticed() {
 fn without_a_relay_the_direct_way_is_found_too() {
     for one in NatKind::ALL {
         let kinds = [one, NatKind::FullCone];
-        let mut world = World::with(kinds, ms(100), 0.0, 1, false);
+        let mut world = World::with(kinds, ms(100), 0.0, 1, false, false);
         let start = world.start();
         world.run(ms(2000));
         for program in &world.programs {
@@ -128,4 +128,22 @@ fn a_way_that_works_costs_little() {
     );
     assert!(per_second <= 8.0, "{per_second}");
     assert!(relayed <= 60 * 8, "{relayed}: only checks pass the relay");
+}
+
+#[test]
+fn whoever_has_an_address_of_the_sixth_version_needs_no_relay() {
+    let kinds = [NatKind::Symmetric; 2];
+    let mut world = World::with(kinds, ms(100), 0.0, 1, true, true);
+    let start = world.start();
+    world.run(ms(2000));
+    for program in &world.programs {
+        let direct = program.became(Path::Direct, start).expect("direct") - start;
+        assert!(direct <= ms(500), "{direct:?}");
+        assert!(program.heard[0].0 - start <= ms(300));
+    }
+    // One that has none alone is relayed as before.
+    let mut world = World::with(kinds, ms(100), 0.0, 1, true, false);
+    world.start();
+    world.run(ms(2000));
+    assert_eq!(world.programs[0].path(), Path::Relayed);
 }

@@ -165,3 +165,23 @@ fn the_address_of_a_peer_does_not_travel() {
     let unknown = traversal.handle_datagram(now, addr("198.51.100.66:6"), &[0x80; 30]);
     assert_eq!(unknown, Received::Stranger);
 }
+
+#[test]
+fn a_peer_cannot_have_the_game_sent_to_somebody_else() {
+    let mut world = World::new([FullCone, FullCone], ms(100), 0.0, 1);
+    // The second program names an address that is not its own, and sends nothing.
+    let victim = addr("198.51.100.77:7");
+    world.names = Some(format!("host={victim} reflexive={victim} relayed={victim}"));
+    world.start();
+    world.run(ms(60_000));
+    let sent = world
+        .relay_sent_to
+        .get(&victim)
+        .copied()
+        .unwrap_or_default();
+    let (checks, game) = world.sent_to.get(&victim).copied().unwrap_or_default();
+    println!("to a victim in a minute: {checks} checks, {sent} datagrams by the relay");
+    assert_eq!(game, 0);
+    // Three seconds of the game, and checks both ways.
+    assert!(sent <= 60 * 3 + 300 && checks <= 300, "{checks} {sent}");
+}

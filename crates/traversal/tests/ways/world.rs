@@ -1,12 +1,13 @@
 //! A network in virtual time: two programs behind routers, a relay, delays and losses; and what the programs notice.
 
+use crate::endpoints::Talk;
 use crate::nat::{Nat, NatKind};
 use samestep_netem::Rng;
 use samestep_traversal::{
     AllocationId, Path, PeerId, Received, Relay, RelayCommand, RelayConfig, RelaySecret,
     RelaySocket, Traversal, TraversalConfig, TraversalEvent,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -38,6 +39,10 @@ pub struct Program {
     /// When a datagram of the game came, when it was sent, and whether it came over the relay.
     pub heard: Vec<(Duration, Duration, bool)>,
     pub strangers: usize,
+    /// The game's protocol, if it is to be run; else plain datagrams are sent.
+    pub talk: Option<Talk>,
+    /// An address that no router translates, if it has one.
+    host6: Option<SocketAddr>,
     talks_from: Option<Duration>,
     has_news: bool,
     sent: u64,
@@ -86,8 +91,10 @@ pub struct World {
     queued: u64,
     /// How many checks, and how many other datagrams, programs have sent to each address.
     pub sent_to: BTreeMap<SocketAddr, (u64, u64)>,
-    /// Where the relay has sent to from what it lends.
-    pub relay_sent_to: BTreeSet<SocketAddr>,
+    /// How often the relay has sent to an address from what it lends.
+    pub relay_sent_to: BTreeMap<SocketAddr, u64>,
+    /// The addresses that the second program says to have, in place of its own; it sends nothing itself.
+    pub names: Option<String>,
     captured: Option<Vec<Vec<u8>>>,
     ports: BTreeMap<u16, AllocationId>,
     next_port: u16,
@@ -97,7 +104,7 @@ pub struct World {
 impl World {
     /// Two programs behind routers of these kinds; every two of programs and relay are `round_trip` apart.
     pub fn new(kinds: [NatKind; 2], round_trip: Duration, loss: f64, seed: u64) -> Self {
-        Self::with(kinds, round_trip, loss, seed, true)
+        Self::with(kinds, round_trip, loss, seed, true, false)
     }
 
     pub fn with(
@@ -106,10 +113,13 @@ impl World {
         loss: f64,
         seed: u64,
         relayed: bool,
+        ipv6: bool,
     ) -> Self {
         let relay = Relay::new(RelayConfig::new(server().ip()), secret(), [9; 32]);
         let program = |i: u8| {
             let host = SocketAddr::from(([10, 0, i, 2], 5000));
+            let host6 = ipv6.then(|| addr(&format!("[2001:db8::{}]:5000", i + 1)));
+            let hosts: Vec<SocketAddr> = [Some(host), host6].into_iter().flatten().collect();
             let access = secret().issue(server(), ["ada", "bob"][usize::from(i)], UNIX_S + 3600);
             let config = TraversalConfig {
                 stun_servers: vec![server()],
@@ -119,7 +129,7 @@ impl World {
             };
             let mut key = [i + 1; 32];
             key[8..16].copy_from_slice(&seed.to_be_bytes());
-            let mut traversal = Traversal::new(Duration::ZERO, config, &[host], key).unwrap();
+            let mut traversal = Traversal::new(Duration::ZERO, config, &hosts, key).unwrap();
             let peer = PeerId(u32::from(1 - i));
             traversal.add_peer(peer).unwrap();
             let public = [192, 0, 2, i + 1].into();
@@ -130,6 +140,8 @@ impl World {
                 events: vec![],
                 heard: vec![],
                 strangers: 0,
+                talk: None,
+                host6,
                 talks_from: None,
                 has_news: false,
                 sent: 0,
@@ -145,7 +157,8 @@ impl World {
             queue: BTreeMap::new(),
             queued: 0,
             sent_to: BTreeMap::new(),
-            relay_sent_to: BTreeSet::new(),
+            relay_sent_to: BTreeMap::new(),
+            names: None,
             captured: None,
             ports: BTreeMap::new(),
             next_port: 49152,
@@ -174,7 +187,11 @@ impl World {
         }
         // At no particular moment of the client's rhythm.
         self.run(ms(237));
-        let texts: Vec<String> = self.programs.iter().map(Self::description).collect();
+        let mut texts: Vec<String> = self.programs.iter().map(Self::description).collect();
+        if let Some(names) = &self.names {
+            let credentials: Vec<&str> = texts[1].split(' ').take(3).collect();
+            texts[1] = format!("{} {names}", credentials.join(" "));
+        }
         for (i, text) in texts.iter().enumerate() {
             let now = self.now;
             let program = &mut self.programs[1 - i];
@@ -223,10 +240,11 @@ impl World {
         }
         for program in &mut self.programs {
             let timeout = program.traversal.poll_timeout(self.now);
+            let talk = program.talk.as_mut().and_then(Talk::poll_timeout);
             let frame = program
                 .talks_from
                 .map(|from| from + FRAME * program.sent as u32);
-            next = [timeout, frame]
+            next = [timeout, frame, talk]
                 .into_iter()
                 .flatten()
                 .fold(next, Duration::min);
@@ -243,6 +261,10 @@ impl World {
                 && self.now >= from + FRAME * program.sent as u32
             {
                 program.sent += 1;
+                if let Some(talk) = &mut program.talk {
+                    talk.on_frame(self.now);
+                    continue;
+                }
                 let mut datagram = vec![0x80, 0, 0, 0, 0];
                 datagram.extend((self.now.as_nanos() as u64).to_be_bytes());
                 datagram.resize(200, 0);
@@ -253,6 +275,11 @@ impl World {
         if let Some(relay) = &mut self.relay {
             relay.handle_timeout(self.now);
         }
+        for program in &mut self.programs {
+            if let Some(talk) = &mut program.talk {
+                talk.drive(self.now, &mut program.traversal);
+            }
+        }
         self.drain();
     }
 
@@ -261,7 +288,15 @@ impl World {
         let mut out = [0; 2000];
         for i in 0..self.programs.len() {
             while let Some(transmit) = self.programs[i].traversal.poll_transmit(&mut out) {
-                let shown = self.programs[i].nat.out(transmit.to);
+                let program = &mut self.programs[i];
+                if i == 1 && self.names.is_some() && program.talks_from.is_some() {
+                    continue;
+                }
+                let shown = match (transmit.to, program.host6) {
+                    (SocketAddr::V4(_), _) => program.nat.out(transmit.to),
+                    (_, Some(own)) => own,
+                    (_, None) => continue,
+                };
                 let sent = self.sent_to.entry(transmit.to).or_default();
                 match out[0] & 0xc0 {
                     0 => sent.0 += 1,
@@ -304,7 +339,7 @@ impl World {
             };
             if let Some(from) = from {
                 if from != server() {
-                    self.relay_sent_to.insert(transmit.to);
+                    *self.relay_sent_to.entry(transmit.to).or_default() += 1;
                 }
                 self.post(from, transmit.to, &out[..transmit.len]);
             }
@@ -338,7 +373,9 @@ impl World {
             }
             let now = self.now;
             for program in &mut self.programs {
-                if program.nat.public() == to.ip() && program.nat.host_behind(from, to).is_some() {
+                let translated =
+                    program.nat.public() == to.ip() && program.nat.host_behind(from, to).is_some();
+                if translated || program.host6 == Some(to) {
                     program.take(now, from, &bytes);
                 }
             }
@@ -366,6 +403,10 @@ impl Program {
         match self.traversal.handle_datagram(now, from, bytes) {
             Received::Data { peer, range } => {
                 assert_eq!(peer, self.peer);
+                if let Some(talk) = &mut self.talk {
+                    talk.take(now, peer, &mut bytes[range].to_vec());
+                    return;
+                }
                 let datagram = &bytes[range];
                 let sent = datagram.get(5..13).and_then(|sent| sent.try_into().ok());
                 if let Some(sent) = sent {
