@@ -4,6 +4,7 @@ mod combinations;
 mod endpoints;
 mod failures;
 mod hostile;
+mod mesh;
 mod nat;
 mod relaying;
 mod world;

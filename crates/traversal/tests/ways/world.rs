@@ -104,7 +104,7 @@ pub struct World {
 impl World {
     /// Two programs behind routers of these kinds; every two of programs and relay are `round_trip` apart.
     pub fn new(kinds: [NatKind; 2], round_trip: Duration, loss: f64, seed: u64) -> Self {
-        Self::with(kinds, round_trip, loss, seed, true, false)
+        Self::with(kinds, round_trip, loss, seed, [true; 2], false)
     }
 
     pub fn with(
@@ -112,7 +112,7 @@ impl World {
         round_trip: Duration,
         loss: f64,
         seed: u64,
-        relayed: bool,
+        relayed: [bool; 2],
         ipv6: bool,
     ) -> Self {
         let relay = Relay::new(RelayConfig::new(server().ip()), secret(), [9; 32]);
@@ -123,7 +123,7 @@ impl World {
             let access = secret().issue(server(), ["ada", "bob"][usize::from(i)], UNIX_S + 3600);
             let config = TraversalConfig {
                 stun_servers: vec![server()],
-                relay: relayed.then(|| access.unwrap()),
+                relay: relayed[usize::from(i)].then(|| access.unwrap()),
                 strangers: true,
                 ..TraversalConfig::default()
             };
