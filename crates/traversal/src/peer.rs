@@ -4,6 +4,8 @@ use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 /// A peer, by a number that the application chooses, such as its place in the lobby's room.
+///
+/// All programs of a room should number its members alike: members tell each other the addresses of others, in a mesh and of standbys, and these are made of the numbers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PeerId(pub u32);
 

@@ -11,7 +11,7 @@ use turn_client_proto::types::attribute::{
 use turn_client_proto::types::message::{ALLOCATE, CHANNEL_BIND, CREATE_PERMISSION, REFRESH, SEND};
 use turn_client_proto::types::stun::attribute::{
     AttributeStaticType, ErrorCode, MessageIntegrity, MessageIntegritySha256, Nonce, Realm,
-    Userhash, Username, XorMappedAddress,
+    Username, XorMappedAddress,
 };
 use turn_client_proto::types::stun::message::{
     BINDING, IntegrityAlgorithm, LongTermKeyCredentials, Message, MessageClass,
@@ -27,13 +27,12 @@ use super::{AllocationId, Relay, RelayCommand, RelaySocket};
 const LIFETIME: Duration = Duration::from_secs(600);
 
 /// Attributes of requests that this relay understands; others that have to be understood are refused.
-const KNOWN: [turn_client_proto::types::stun::attribute::AttributeType; 13] = [
+const KNOWN: [turn_client_proto::types::stun::attribute::AttributeType; 12] = [
     Username::TYPE,
     Realm::TYPE,
     Nonce::TYPE,
     MessageIntegrity::TYPE,
     MessageIntegritySha256::TYPE,
-    Userhash::TYPE,
     Lifetime::TYPE,
     RequestedTransport::TYPE,
     RequestedAddressFamily::TYPE,

@@ -162,3 +162,36 @@ fn private_networks_behind_the_relay_are_out_of_reach() {
     assert!(!reached.any(|to| to.ip().to_string().starts_with("10.")));
     assert_eq!(world.programs[0].path(), Path::Relayed);
 }
+
+#[test]
+fn strangers_get_short_answers_and_few() {
+    let mut relay = Relay::new(RelayConfig::new(server().ip()), secret(), [9; 32]);
+    let mut request = |kind: u16, attributes: &[u8]| {
+        let mut message = kind.to_be_bytes().to_vec();
+        message.extend((attributes.len() as u16).to_be_bytes());
+        message.extend([0x21, 0x12, 0xa4, 0x42]);
+        message.extend([5; 12]);
+        message.extend(attributes);
+        let (mut answers, mut longest, mut out) = (0, 0, [0; 2000]);
+        let from = host((kind & 0xff) as u8);
+        for _ in 0..1000 {
+            relay.handle_client(ms(0), UNIX_S, from, &message);
+            while let Some(transmit) = relay.poll_transmit(&mut out) {
+                assert_eq!(transmit.to, from);
+                answers += 1;
+                longest = longest.max(transmit.len);
+            }
+        }
+        (message.len(), answers, longest)
+    };
+    // Binding, and Allocate with REQUESTED-TRANSPORT and LIFETIME.
+    let binding = request(0x0001, &[]);
+    let udp = [0, 0x19, 0, 4, 17, 0, 0, 0, 0, 0x0d, 0, 4, 0, 0, 7, 8];
+    let allocate = request(0x0003, &udp);
+    println!("binding {binding:?}, allocate {allocate:?}: sent, answers, longest");
+    assert!(binding.1 <= 100 && allocate.1 <= 100);
+    assert!(
+        binding.2 <= 32 && allocate.2 <= 92,
+        "{binding:?} {allocate:?}"
+    );
+}
