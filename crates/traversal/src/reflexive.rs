@@ -23,8 +23,10 @@ const AGAIN: Duration = Duration::from_secs(5);
 /// What a server says of us.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Seen {
-    /// It sees us at this address, which is new.
-    Changed(SocketAddr),
+    /// It sees us at this address for the first time.
+    Found(SocketAddr),
+    /// It sees us at another address than before: the router has forgotten us, or the network is another.
+    Moved(SocketAddr),
     /// It answers, as before.
     Same,
     /// It no longer answers.
@@ -120,9 +122,10 @@ impl Reflexive {
         self.sent = 0;
         self.next = now + AGAIN;
         self.settled = true;
-        Some(match self.address.replace(address) == Some(address) {
-            true => Seen::Same,
-            false => Seen::Changed(address),
+        Some(match self.address.replace(address) {
+            Some(before) if before == address => Seen::Same,
+            Some(_) => Seen::Moved(address),
+            None => Seen::Found(address),
         })
     }
 }
@@ -167,7 +170,7 @@ mod tests {
         let reply = Message::from_bytes(&reply).unwrap();
         let elsewhere = "192.0.2.2:3478".parse().unwrap();
         assert_eq!(reflexive.handle_message(now, elsewhere, &reply), None);
-        let changed = Some(Seen::Changed(seen));
+        let changed = Some(Seen::Found(seen));
         assert_eq!(reflexive.handle_message(now, server, &reply), changed);
         assert_eq!(
             reflexive.handle_message(now, server, &reply),

@@ -275,6 +275,17 @@ impl RelayClient {
         (had || first).then_some(RelayEvent::Lost)
     }
 
+    /// The relay no longer knows us: it is asked again at once. Returns whether we had an address there.
+    pub(crate) fn begin_anew(&mut self, now: Duration) -> bool {
+        let had = self.address.is_some();
+        if had {
+            self.give_up(now);
+            self.retry_at = Some(now);
+            self.retry_wait = RETRY.0;
+        }
+        had
+    }
+
     pub(crate) fn poll_timeout(&mut self, now: Duration) -> Duration {
         if let Some(at) = self.retry_at {
             return at;

@@ -336,12 +336,12 @@ impl Traversal {
         known.checks.handle_timeout(now);
         if due.lost {
             self.tell(TraversalEvent::Lost { peer });
-            // Is it the peer or the relay? An answer decides, or its absence.
+        }
+        if due.probe {
+            // Is it the peer, the relay, or has our own router forgotten us? An answer decides, or its absence.
             let server = self.relay.as_ref().map(RelayClient::server);
-            let asked = self
-                .reflexive
-                .iter_mut()
-                .filter(|asked| Some(asked.server) == server);
+            let asked = self.reflexive.iter_mut();
+            let asked = asked.filter(|asked| Some(asked.server) == server);
             asked.for_each(|asked| asked.ask(now));
         }
         self.go_on(now, peer);

@@ -58,10 +58,21 @@ impl Traversal {
 
     pub(super) fn on_seen(&mut self, now: Duration, i: usize, seen: Option<Seen>) {
         match seen {
-            Some(Seen::Changed(address)) => self.on_way_found(WayIn {
-                kind: CandidateKind::Reflexive,
-                address,
-            }),
+            Some(Seen::Found(address) | Seen::Moved(address)) => {
+                let way = WayIn {
+                    kind: CandidateKind::Reflexive,
+                    address,
+                };
+                self.on_way_found(way);
+                let server = self.reflexive[i].server;
+                let relay = self.relay.as_mut().filter(|relay| relay.server() == server);
+                // A relay knows its clients by the address that it sees.
+                if let (Some(Seen::Moved(_)), Some(relay)) = (seen, relay)
+                    && relay.begin_anew(now)
+                {
+                    self.on_relay_lost(now);
+                }
+            }
             Some(Seen::Gone) => {
                 let server = self.reflexive[i].server;
                 let relay = self.relay.as_mut().filter(|relay| relay.server() == server);

@@ -111,3 +111,25 @@ fn who_is_silent_on_purpose_keeps_the_way() {
         assert_eq!(program.became(Path::Relayed, quiet), None);
     }
 }
+
+#[test]
+fn a_router_that_forgets_its_mappings_is_gone_through_again() {
+    for kinds in [
+        [FullCone, Restricted],
+        [PortRestricted, PortRestricted],
+        [Symmetric, Symmetric],
+    ] {
+        let mut world = World::new(kinds, ms(100), 0.0, 1);
+        world.start();
+        world.run(ms(3000));
+        let (forgot, path) = (world.now, world.programs[0].path());
+        world.programs[0].nat.forget();
+        world.run(ms(10_000));
+        for program in &world.programs {
+            let gap = program.gap(forgot - ms(100), world.now);
+            println!("{kinds:?}: silent for {gap:?}");
+            assert_eq!(program.path(), path, "{kinds:?}");
+            assert!(gap <= ms(1500), "{kinds:?}: {gap:?}");
+        }
+    }
+}

@@ -75,6 +75,12 @@ impl Nat {
         SocketAddr::new(self.public, port)
     }
 
+    /// Forgets every mapping, as after a restart: the host is seen at other ports from now on.
+    pub fn forget(&mut self) {
+        self.ports.clear();
+        self.sent_to.clear();
+    }
+
     /// The host, if a datagram from outside gets to it.
     pub fn host_behind(&self, from: SocketAddr, to: SocketAddr) -> Option<SocketAddr> {
         let sent_to = self.sent_to.get(&to.port())?;
