@@ -75,6 +75,9 @@ enum Command {
     Demo(demo::Arguments),
     /// An impaired UDP relay in front of any program
     Proxy(proxy::Arguments),
+    /// A relay for players behind routers that let no direct way through: TURN and STUN, with limits
+    #[command(after_help = failure::codes())]
+    Relay(relay::Arguments),
     /// Watch bots play a game, on the terminal, without a network
     Bots(bots::Arguments),
     /// What a recorded match contains; play, verify, watch it
@@ -108,6 +111,7 @@ fn main() -> ExitCode {
         Command::Play(arguments) => play::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Proxy(arguments) => proxy::run(&arguments),
+        Command::Relay(arguments) => relay::run(&arguments),
         Command::Bots(arguments) => bots::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::SyncTest(arguments) => sync_test::run(&arguments),

@@ -1,5 +1,7 @@
 //! `samestep proxy`: an impaired UDP relay in front of any program.
 
+mod forwarder;
+
 use std::error::Error;
 use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::process::ExitCode;
@@ -8,7 +10,7 @@ use std::time::Duration;
 use clap::Args;
 use samestep::transport::now;
 
-use crate::relay::{Counters, Relay};
+use self::forwarder::{Counters, Forwarder};
 use samestep_play::link::{LinkArguments, profiles};
 
 #[derive(Args)]
@@ -40,10 +42,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     let listen = address(&arguments.listen)?;
     let forward = resolve(arguments.forward.as_deref().expect("clap asks for it"))?;
     let path = arguments.link.path()?;
-    let mut relay = Relay::new(listen, forward, path.clone(), arguments.link.seed)?;
+    let mut forwarder = Forwarder::new(listen, forward, path.clone(), arguments.link.seed)?;
     println!(
         "relaying {} to {forward}, each way: {}",
-        relay.local_addr(),
+        forwarder.local_addr(),
         arguments.link.describe(&path)
     );
     let start = now();
@@ -53,17 +55,17 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     let mut tick = start + SECOND;
     let mut before = Counters::default();
     while end.is_none_or(|end| now() < end) {
-        relay.step(Some(end.map_or(tick, |end| end.min(tick))))?;
+        forwarder.step(Some(end.map_or(tick, |end| end.min(tick))))?;
         if now() >= tick {
             tick += SECOND;
-            let total = relay.counters();
+            let total = forwarder.counters();
             if !arguments.quiet
                 && total.up.datagrams + total.down.datagrams
                     > before.up.datagrams + before.down.datagrams
             {
                 println!(
                     "clients {}  up {}  down {}",
-                    relay.clients(),
+                    forwarder.clients(),
                     total.up.since(&before.up),
                     total.down.since(&before.down)
                 );
@@ -71,7 +73,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
             before = total;
         }
     }
-    let total = relay.counters();
+    let total = forwarder.counters();
     println!("total  up {}  down {}", total.up, total.down);
     Ok(ExitCode::SUCCESS)
 }

@@ -1,398 +1,196 @@
-//! A relay of UDP datagrams with a link of its own for every client.
+//! `samestep relay`: a relay for players whom no direct way reaches, and the passwords for it.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
-use std::io::{self, ErrorKind};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-use std::time::Duration;
+use std::error::Error;
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, SystemTime};
 
-use samestep::netem::{Link, Path};
-use samestep::transport::{Poller, now};
+use clap::Args;
+use samestep_play::failure::{Failure, Kind};
+use samestep_traversal::{RelayConfig, RelaySecret, RelayServer, RelayServerConfig, RelayStats};
 
-/// Longest silence before a client's socket is given up; NATs do the same.
-const IDLE: Duration = Duration::from_secs(120);
-/// More clients than this are ignored: a relay is a tool for tests, and every client costs a socket.
-const CLIENT_LIMIT: usize = 1024;
-/// Datagrams under way in all; beyond it new ones are dropped and counted as lost.
-const PENDING_LIMIT: usize = 100_000;
-/// The key of the listening socket; clients count from 1.
-const LISTENER: u64 = 0;
+use crate::terminal::interruption;
 
-/// Relays between one listening socket and a socket per client towards the program.
-pub struct Relay {
-    listener: UdpSocket,
-    forward: SocketAddr,
-    poller: Poller,
-    path: Path,
-    seed: u64,
-    keys: BTreeMap<SocketAddr, u64>,
-    clients: BTreeMap<u64, Client>,
-    next_key: u64,
-    pending: BinaryHeap<Reverse<Pending>>,
-    next_order: u64,
-    buffer: Vec<u8>,
-    gone: Counters,
+#[derive(Args)]
+pub struct Arguments {
+    /// Where clients connect; a firewall has to let UDP in there
+    #[arg(long, value_name = "ADDR", default_value = "0.0.0.0:3478")]
+    listen: SocketAddr,
+    /// The address under which players reach this computer [default: that of --listen]
+    #[arg(long, value_name = "IP")]
+    public: Option<IpAddr>,
+    /// The secret that the relay shares with the lobby; made if the file is not there
+    #[arg(long, value_name = "FILE", default_value = "relay.secret")]
+    secret_file: PathBuf,
+    /// The ports that are lent; a firewall has to let UDP in there
+    #[arg(long, value_name = "FIRST-LAST", default_value = "49152-65535", value_parser = ports)]
+    ports: RangeInclusive<u16>,
+    /// How many addresses are lent at a time
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    allocations: usize,
+    /// How many of them to one user; the oldest gives way to the next
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    allocations_per_user: usize,
+    /// How much may pass each of them in a second
+    #[arg(long, value_name = "KIB", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
+    kib_per_second: u32,
+    /// Let players on private networks be reached: not for a relay on the internet
+    #[arg(long)]
+    private: bool,
+    /// Print what lets a user use the relay, and stop
+    #[arg(long, value_name = "USER")]
+    issue: Option<String>,
+    /// How long that is good
+    #[arg(long, value_name = "N", default_value_t = 12, requires = "issue", value_parser = clap::value_parser!(u64).range(1..=8760))]
+    hours: u64,
 }
 
-/// One client: its socket towards the program and its own link in each direction.
-struct Client {
-    address: SocketAddr,
-    socket: UdpSocket,
-    up: Link,
-    down: Link,
-    heard: Duration,
-    counters: Counters,
-}
-
-/// Traffic in each direction.
-#[derive(Clone, Copy, Default)]
-pub struct Counters {
-    /// From the clients to the program.
-    pub up: Flow,
-    /// From the program to the clients.
-    pub down: Flow,
-}
-
-/// Traffic in one direction.
-#[derive(Clone, Copy, Default)]
-pub struct Flow {
-    /// Datagrams received.
-    pub datagrams: u64,
-    bytes: u64,
-    dropped: u64,
-}
-
-impl Flow {
-    /// The difference to an earlier count.
-    pub fn since(self, before: &Flow) -> Flow {
-        Flow {
-            datagrams: self.datagrams - before.datagrams,
-            bytes: self.bytes - before.bytes,
-            dropped: self.dropped - before.dropped,
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
+    let public = public_address(arguments)?;
+    let secret = keep_secret(&arguments.secret_file)?;
+    if let Some(user) = &arguments.issue {
+        let server = SocketAddr::new(public, arguments.listen.port());
+        let access = secret.issue(server, user, unix_s()? + arguments.hours * 3600)?;
+        writeln!(std::io::stdout(), "{access}")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let config = RelayServerConfig {
+        listen: arguments.listen,
+        ports: arguments.ports.clone(),
+        relay: RelayConfig {
+            max_allocations: arguments.allocations,
+            max_allocations_per_user: arguments.allocations_per_user,
+            bytes_per_second: arguments.kib_per_second * 1024,
+            private_peers: arguments.private,
+            ..RelayConfig::new(public)
+        },
+    };
+    let server = RelayServer::start(config, secret, random()?).map_err(Failure::of_bind)?;
+    println!(
+        "relay on {}; lends ports {} to {} of {public}; the lobby needs the secret in {}",
+        server.local_addr(),
+        arguments.ports.start(),
+        arguments.ports.end(),
+        arguments.secret_file.display(),
+    );
+    let interrupted = interruption();
+    let mut told = RelayStats::default();
+    while !interrupted.load(Ordering::Relaxed) && server.is_running() {
+        thread::sleep(Duration::from_millis(200));
+        let stats = server.stats();
+        if stats.allocations != told.allocations {
+            println!("{}", words(&stats));
+            told = stats;
         }
     }
-
-    fn add(&mut self, other: Flow) {
-        self.datagrams += other.datagrams;
-        self.bytes += other.bytes;
-        self.dropped += other.dropped;
-    }
-}
-
-impl std::fmt::Display for Flow {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let dropped = 100.0 * self.dropped as f64 / self.datagrams.max(1) as f64;
-        write!(
-            f,
-            "{} datagrams, {:.1} kB, {dropped:.1} % dropped",
-            self.datagrams,
-            self.bytes as f64 / 1e3
-        )
-    }
-}
-
-/// A datagram on its way; those due at the same time leave in the order they came.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Pending {
-    due: Duration,
-    order: u64,
-    client: u64,
-    up: bool,
-    bytes: Vec<u8>,
-}
-
-impl Relay {
-    /// A relay that listens; every client will get the links of `path`.
-    pub fn new(
-        listen: SocketAddr,
-        forward: SocketAddr,
-        path: Path,
-        seed: u64,
-    ) -> Result<Relay, String> {
-        let listener = socket(listen).map_err(|error| match error.kind() {
-            ErrorKind::AddrInUse => {
-                format!(
-                    "cannot listen on {listen}: another program does; choose another with --listen"
-                )
-            }
-            _ => format!("cannot listen on {listen}: {error}"),
-        })?;
-        path.links(seed).map_err(|error| error.to_string())?;
-        let mut poller = Poller::new().map_err(|error| error.to_string())?;
-        poller
-            .add(&listener, LISTENER)
-            .map_err(|error| error.to_string())?;
-        Ok(Relay {
-            listener,
-            forward,
-            poller,
-            path,
-            seed,
-            keys: BTreeMap::new(),
-            clients: BTreeMap::new(),
-            next_key: LISTENER + 1,
-            pending: BinaryHeap::new(),
-            next_order: 0,
-            buffer: vec![0; 65_536],
-            gone: Counters::default(),
-        })
-    }
-
-    /// Where clients connect.
-    pub fn local_addr(&self) -> SocketAddr {
-        self.listener
-            .local_addr()
-            .expect("a bound socket has an address")
-    }
-
-    /// Sends the datagrams that are due, waits for the next or for an arrival, at most until `until`, and receives.
-    pub fn step(&mut self, until: Option<Duration>) -> io::Result<()> {
-        self.send_due();
-        let due = self.pending.peek().map(|Reverse(pending)| pending.due);
-        let until = [due, until].into_iter().flatten().min();
-        let ready: Vec<u64> = self.poller.wait(until)?.collect();
-        for key in ready {
-            if key == LISTENER {
-                self.hear_clients()?
-            } else {
-                self.hear_program(key)
-            }
-        }
-        self.send_due();
-        Ok(())
-    }
-
-    fn hear_clients(&mut self) -> io::Result<()> {
-        loop {
-            let (bytes, from) = match self.listener.recv_from(&mut self.buffer) {
-                Ok(heard) => heard,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
-                // The system reports an answer that went to a closed port.
-                Err(error) if is_from_network(&error) => continue,
-                Err(error) => return Err(error),
-            };
-            if let Some(key) = self.client(from)? {
-                self.carry(key, true, bytes);
-            }
-        }
-    }
-
-    fn hear_program(&mut self, key: u64) {
-        loop {
-            let Some(client) = self.clients.get_mut(&key) else {
-                return;
-            };
-            match client.socket.recv(&mut self.buffer) {
-                Ok(bytes) => self.carry(key, false, bytes),
-                Err(error) if is_from_network(&error) => {}
-                Err(_) => return,
-            }
-        }
-    }
-
-    /// The client at an address, made if need be; `None` if there are too many.
-    fn client(&mut self, address: SocketAddr) -> io::Result<Option<u64>> {
-        if let Some(key) = self.keys.get(&address) {
-            return Ok(Some(*key));
-        }
-        self.forget_idle();
-        if self.clients.len() >= CLIENT_LIMIT {
-            return Ok(None);
-        }
-        let any = if self.forward.is_ipv4() {
-            IpAddr::from(Ipv4Addr::UNSPECIFIED)
-        } else {
-            Ipv6Addr::UNSPECIFIED.into()
-        };
-        let socket = socket(SocketAddr::new(any, 0))?;
-        socket.connect(self.forward)?;
-        let key = self.next_key;
-        self.next_key += 1;
-        self.poller.add(&socket, key)?;
-        let (up, down) = self
-            .path
-            .links(self.seed.wrapping_add(key))
-            .map_err(io::Error::other)?;
-        let client = Client {
-            address,
-            socket,
-            up,
-            down,
-            heard: now(),
-            counters: Counters::default(),
-        };
-        self.clients.insert(key, client);
-        self.keys.insert(address, key);
-        Ok(Some(key))
-    }
-
-    fn forget_idle(&mut self) {
-        let idle: Vec<u64> = self
-            .clients
-            .iter()
-            .filter(|(_, client)| now() > client.heard + IDLE)
-            .map(|(key, _)| *key)
-            .collect();
-        for key in idle {
-            if let Some(client) = self.clients.remove(&key) {
-                self.keys.remove(&client.address);
-                let _ = self.poller.remove(&client.socket, key);
-                self.gone.up.add(client.counters.up);
-                self.gone.down.add(client.counters.down);
-            }
-        }
-    }
-
-    /// Puts a received datagram on its link.
-    fn carry(&mut self, key: u64, up: bool, bytes: usize) {
-        let now = now();
-        let full = self.pending.len() >= PENDING_LIMIT;
-        let Some(client) = self.clients.get_mut(&key) else {
-            return;
-        };
-        client.heard = now;
-        let (link, flow) = match up {
-            true => (&mut client.up, &mut client.counters.up),
-            false => (&mut client.down, &mut client.counters.down),
-        };
-        flow.datagrams += 1;
-        flow.bytes += bytes as u64;
-        let fate = link.send(now, bytes);
-        if fate.arrivals.is_empty() || full {
-            flow.dropped += 1;
-            return;
-        }
-        for due in fate.arrivals {
-            let mut bytes = self.buffer[..bytes].to_vec();
-            if let (Some(draw), false) = (fate.corrupt, bytes.is_empty()) {
-                let bit = (draw % (bytes.len() as u64 * 8)) as usize;
-                bytes[bit / 8] ^= 1 << (bit % 8);
-            }
-            self.pending.push(Reverse(Pending {
-                due,
-                order: self.next_order,
-                client: key,
-                up,
-                bytes,
-            }));
-            self.next_order += 1;
-        }
-    }
-
-    fn send_due(&mut self) {
-        while self
-            .pending
-            .peek()
-            .is_some_and(|Reverse(pending)| pending.due <= now())
-        {
-            let Some(Reverse(pending)) = self.pending.pop() else {
-                return;
-            };
-            let Some(client) = self.clients.get(&pending.client) else {
-                continue;
-            };
-            // A datagram that the system will not take is lost, as on any network.
-            let _ = match pending.up {
-                true => client.socket.send(&pending.bytes),
-                false => self.listener.send_to(&pending.bytes, client.address),
-            };
-        }
-    }
-
-    /// The number of clients.
-    pub fn clients(&self) -> usize {
-        self.clients.len()
-    }
-
-    /// The traffic since the relay began.
-    pub fn counters(&self) -> Counters {
-        let mut all = self.gone;
-        for client in self.clients.values() {
-            all.up.add(client.counters.up);
-            all.down.add(client.counters.down);
-        }
-        all
+    println!("{}", words(&server.stats()));
+    match interrupted.load(Ordering::Relaxed) {
+        true => Ok(ExitCode::SUCCESS),
+        false => Err("the relay has stopped: its socket failed, see the log (--log info)".into()),
     }
 }
 
-fn socket(address: SocketAddr) -> io::Result<UdpSocket> {
-    let socket = UdpSocket::bind(address)?;
-    socket.set_nonblocking(true)?;
-    Ok(socket)
-}
-
-fn is_from_network(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset | ErrorKind::Interrupted
+fn words(stats: &RelayStats) -> String {
+    format!(
+        "lent now {}  in all {}  passed on {} datagrams, {} KiB  refused {}",
+        stats.allocations,
+        stats.allocated,
+        stats.relayed,
+        stats.relayed_bytes / 1024,
+        stats.unauthorised + stats.refused_full,
     )
+}
+
+fn public_address(arguments: &Arguments) -> Result<IpAddr, Failure> {
+    let address = arguments.public.unwrap_or(arguments.listen.ip());
+    if address.is_unspecified() {
+        let words = "players cannot reach 0.0.0.0 or [::]: say with --public under which address they reach this computer";
+        return Err(Failure::new(Kind::Other, words));
+    }
+    if address.is_ipv4() != arguments.listen.is_ipv4() {
+        let words = "--listen and --public are addresses of one family: run a relay for IPv4 and another for IPv6";
+        return Err(Failure::new(Kind::Other, words));
+    }
+    Ok(address)
+}
+
+fn ports(text: &str) -> Result<RangeInclusive<u16>, String> {
+    let range = text.split_once('-').and_then(|(first, last)| {
+        let (first, last) = (first.parse().ok()?, last.parse().ok()?);
+        (0 < first && first <= last).then_some(first..=last)
+    });
+    range.ok_or_else(|| format!("{text:?} is no range of ports, such as 49152-65535"))
+}
+
+/// The secret in a file, which is made if it is not there, for its owner's eyes alone.
+fn keep_secret(file: &Path) -> Result<RelaySecret, Box<dyn Error>> {
+    let explain = |error: &dyn Error| {
+        Failure::new(
+            Kind::Other,
+            format!("the relay's secret, {}: {error}", file.display()),
+        )
+    };
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(file) {
+        Ok(mut made) => {
+            let text: String = random()?.iter().map(|byte| format!("{byte:02x}")).collect();
+            writeln!(made, "{text}").map_err(|error| explain(&error))?;
+        }
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(explain(&error).into()),
+    }
+    let kept = fs::read(file).map_err(|error| explain(&error))?;
+    Ok(RelaySecret::new(&kept).map_err(|error| explain(&error))?)
+}
+
+fn random() -> Result<[u8; 32], String> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(|error| format!("no randomness: {error}"))?;
+    Ok(bytes)
+}
+
+fn unix_s() -> Result<u64, &'static str> {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    Ok(since
+        .map_err(|_| "this machine's clock is wrong")?
+        .as_secs())
 }
 
 #[cfg(test)]
 mod tests {
-    use samestep::netem::LinkConfig;
-
     use super::*;
 
-    fn blocking() -> UdpSocket {
-        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        socket
-            .set_read_timeout(Some(Duration::from_secs(10)))
-            .unwrap();
-        socket
+    #[test]
+    fn ranges_of_ports_are_read_as_people_write_them() {
+        assert_eq!(ports("49152-65535"), Ok(49152..=65535));
+        assert_eq!(ports("5000-5000"), Ok(5000..=5000));
+        for wrong in ["", "5000", "0-5", "6-5", "1-65536", "a-b"] {
+            assert!(ports(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]
-    fn datagrams_pass_both_ways_after_the_latency() {
-        let program = blocking();
-        let path = Path::symmetric(LinkConfig {
-            latency: Duration::from_millis(30),
-            ..LinkConfig::default()
-        });
-        let mut relay = Relay::new(
-            "127.0.0.1:0".parse().unwrap(),
-            program.local_addr().unwrap(),
-            path,
-            1,
-        )
-        .unwrap();
-        let at = relay.local_addr();
-        std::thread::scope(|scope| {
-            let talk = scope.spawn(move || {
-                let clients = [blocking(), blocking()];
-                let start = now();
-                let mut buffer = [0; 64];
-                for (number, client) in clients.iter().enumerate() {
-                    client.send_to(&[number as u8], at).unwrap();
-                    let (bytes, from) = program.recv_from(&mut buffer).unwrap();
-                    assert_eq!(buffer[..bytes], [number as u8]);
-                    program.send_to(&[number as u8 + 10], from).unwrap();
-                    let (bytes, from) = client.recv_from(&mut buffer).unwrap();
-                    assert_eq!((&buffer[..bytes], from), (&[number as u8 + 10][..], at));
-                }
-                assert!(now() - start >= Duration::from_millis(120));
-            });
-            while !talk.is_finished() {
-                relay.step(Some(now() + Duration::from_millis(10))).unwrap();
-            }
-        });
-        let total = relay.counters();
-        assert_eq!(
-            (
-                total.up.datagrams,
-                total.down.datagrams,
-                relay.clients.len()
-            ),
-            (2, 2, 2)
+    fn a_secret_is_made_once_and_a_short_one_is_refused() {
+        let folder = std::env::temp_dir().join(format!("samestep-relay-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("secret");
+        let made = keep_secret(&file).unwrap();
+        assert_eq!(keep_secret(&file).unwrap(), made);
+        fs::write(&file, "short").unwrap();
+        let error = keep_secret(&file).unwrap_err().to_string();
+        assert!(
+            error.contains("16 bytes") && error.contains("secret"),
+            "{error}"
         );
-    }
-
-    #[test]
-    fn a_port_that_is_taken_is_explained() {
-        let taken = blocking().local_addr().unwrap();
-        let holder = UdpSocket::bind(taken).unwrap();
-        let error = Relay::new(taken, taken, Path::default(), 1).err().unwrap();
-        assert!(error.contains("--listen"), "{error}");
-        drop(holder);
+        fs::remove_dir_all(&folder).unwrap();
     }
 }

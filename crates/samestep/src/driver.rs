@@ -173,6 +173,11 @@ impl<T: Transport, M: Machine> Driver<T, M> {
     pub fn transport(&self) -> &T {
         &self.transport
     }
+
+    /// The transport, to change its settings, or to tell a stage of it what the application knows.
+    pub fn transport_mut(&mut self) -> &mut T {
+        &mut self.transport
+    }
 }
 
 impl<T: Transport> Driver<T> {
