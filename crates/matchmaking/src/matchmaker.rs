@@ -13,8 +13,8 @@ use crate::rating::Rating;
 use crate::ticket::{Ticket, TicketError};
 use crate::widening::Tolerance;
 
-/// A ticket that has waited for so many times the interval of looks is looked at less often.
-const PATIENT: u32 = 16;
+/// A ticket is looked at again after this part of the time that it has waited.
+const PATIENT: u32 = 32;
 
 /// What the lobby is told. Every ticket ends once: formed, filled in, expired, or cancelled by whoever calls [`Matchmaker::handle_cancel`].
 #[derive(Clone, Debug, PartialEq)]

@@ -58,7 +58,7 @@ pub struct Widening {
 const EVEN: f64 = 0.0995;
 
 impl Default for Widening {
-    /// Chances from 0.40 to 0.60 are demanded for 13.5 s, then those give way soon for whom there is no equal; the way may be longer from the second on, so that another region
+    /// Chances from 0.40 to 0.60 are demanded for 14 s, then those give way for whom there is no equal; the way may be longer from the second on, so that another region
     /// is asked before unequals are. The lab plan `matchmaking` shows what comes of it.
     fn default() -> Self {
         let s = Duration::from_secs_f64;
@@ -67,9 +67,9 @@ impl Default for Widening {
             imbalance: ramp(&[
                 (s(0.0), 0.05),
                 (s(0.5), EVEN),
-                (s(13.5), EVEN),
-                (s(15.5), 0.35),
-                (s(40.0), 0.49),
+                (s(14.25), EVEN),
+                (s(14.75), 0.3),
+                (s(20.0), 0.49),
             ]),
             spread: ramp(&[(s(0.0), 0.1), (s(1.0), 0.2), (s(8.0), 0.45)]),
             rtt_ms: ramp(&[
