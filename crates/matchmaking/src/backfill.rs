@@ -43,7 +43,7 @@ pub enum VacancyError {
     UnknownMatch(MatchId),
     /// Sides or seats do not fit the mode.
     #[error(
-        "the match has {sides} sides of {side_size}: name one of them, at most as many free seats, and a finite strength of each"
+        "the match has {sides} sides of {side_size}: name one of them, at most as many free seats, and a strength of each that so many players can have"
     )]
     Seats {
         /// The sides of the mode.
@@ -73,7 +73,7 @@ impl Matchmaker {
         if vacancy.side >= mode.sides
             || vacancy.seats > mode.side_size.min(room)
             || vacancy.strengths.len() != mode.sides
-            || !strengths.all(|s| s.mean.is_finite() && s.variance.is_finite() && s.variance >= 0.0)
+            || !strengths.all(Strength::is_valid)
         {
             return Err(VacancyError::Seats {
                 sides: mode.sides,
@@ -109,7 +109,7 @@ impl Matchmaker {
                 self.fill(at, ticket);
             }
             if let Some(seats) = self.vacancies.get_mut(&at) {
-                seats.next_look = now + self.config.look_every;
+                seats.next_look = now.saturating_add(self.config.look_every);
             }
         }
     }

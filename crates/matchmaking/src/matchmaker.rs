@@ -55,7 +55,7 @@ pub struct FormedMatch {
     pub tickets: Vec<TicketId>,
     /// What the tickets accepted when it was formed.
     pub tolerance: Tolerance,
-    /// Whether its result counts for ratings: friends that play among themselves could make each other win.
+    /// Whether its result counts for ratings: not where all are on one side, nor among friends who play by themselves and could make each other win.
     pub is_rated: bool,
 }
 
@@ -180,7 +180,7 @@ impl Matchmaker {
             average,
             spot: Spot::new(home, average.mean),
             next_look: now,
-            expires: now + mode.patience,
+            expires: now.saturating_add(mode.patience),
             ticket,
         };
         let pool = self.pools.entry(waiting.ticket.mode).or_default();
@@ -318,7 +318,7 @@ impl Matchmaker {
         };
         self.looks.remove(&(waiting.next_look, id));
         let pause = (now.saturating_sub(waiting.since) / PATIENT).max(self.config.look_every);
-        waiting.next_look = now + pause;
+        waiting.next_look = now.saturating_add(pause);
         self.looks.insert((waiting.next_look, id));
         if self.matches.len() >= self.config.max_matches {
             return;
@@ -348,16 +348,16 @@ impl Matchmaker {
             mode: ended[0].ticket.mode,
             players,
             server,
-            ends: now + self.config.longest_match,
+            ends: now.saturating_add(self.config.longest_match),
         };
         let formed = FormedMatch {
             id,
             mode: running.mode,
+            is_rated: group.tickets.len() > 1 && group.sides.len() > 1,
             sides: group.sides,
             chances: group.chances,
             imbalance: group.imbalance,
             host: group.host,
-            is_rated: group.tickets.len() > 1,
             tickets: group.tickets,
             tolerance: group.tolerance,
         };

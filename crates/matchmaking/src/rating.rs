@@ -7,8 +7,13 @@ use core::cmp::Ordering;
 use samestep_wire::Wire;
 use skillratings::weng_lin::{WengLinConfig, WengLinRating};
 
+use crate::config::MAX_PLAYERS;
+
 /// Largest mean a rating may have, up or down.
 pub const MAX_MEAN: f64 = 1000.0;
+
+/// Largest uncertainty of a rating.
+const MAX_UNCERTAINTY: f64 = 100.0;
 
 /// How many uncertainties below its mean a rating is ranked.
 const CAUTION: f64 = 3.0;
@@ -54,7 +59,7 @@ impl Rating {
 
     /// Whether it is a rating at all: finite, and within bounds that no history of matches leaves.
     pub fn is_valid(&self) -> bool {
-        self.mean.abs() <= MAX_MEAN && self.uncertainty > 0.0 && self.uncertainty <= 100.0
+        self.mean.abs() <= MAX_MEAN && self.uncertainty > 0.0 && self.uncertainty <= MAX_UNCERTAINTY
     }
 
     /// How far the chance to win against `other` is from one half, from 0 to 0.5.
@@ -81,6 +86,13 @@ impl Strength {
             all.variance += player.uncertainty * player.uncertainty;
         }
         all
+    }
+
+    /// Whether a full match of players with valid ratings could have it.
+    pub(crate) fn is_valid(&self) -> bool {
+        let players = MAX_PLAYERS as f64;
+        self.mean.abs() <= MAX_MEAN * players
+            && (0.0..=MAX_UNCERTAINTY * MAX_UNCERTAINTY * players).contains(&self.variance)
     }
 
     /// Both together.

@@ -88,7 +88,7 @@ impl Widening {
         Tolerance {
             imbalance: self.imbalance.after(waited),
             spread: self.spread.after(waited),
-            rtt: Duration::from_secs_f64(self.rtt_ms.after(waited).max(0.0) / 1e3),
+            rtt: Duration::from_secs_f64(self.rtt_ms.after(waited).clamp(0.0, 1e6) / 1e3),
         }
     }
 }

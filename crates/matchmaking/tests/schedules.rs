@@ -310,9 +310,9 @@ impl World {
                 let sides = playing.began.iter();
                 let sides = sides.filter(|side| like.iter().any(|(p, _)| side.contains(p)));
                 let all = playing.began.iter().flatten().count();
-                assert!(2 * like.len() > all && sides.count() > 1);
+                assert!(2 * like.len() > all && sides.count() >= playing.began.len().min(2));
             }
-            if decided.is_rated && decided.sides.len() > 1 {
+            if decided.is_rated {
                 self.ratings
                     .count(&decided.sides, outcome)
                     .expect("it is a result");
@@ -389,7 +389,7 @@ impl World {
         players.sort_unstable();
         expected.sort_unstable();
         assert_eq!(players, expected);
-        assert_eq!(formed.is_rated, tickets.len() > 1);
+        assert_eq!(formed.is_rated, tickets.len() > 1 && sides > 1);
         assert!(tickets.len() == 1 || formed.imbalance <= formed.tolerance.imbalance);
         assert!((formed.chances.iter().sum::<f64>() - 1.0).abs() < 1e-9);
         let server = match (formed.host.host, hosting) {

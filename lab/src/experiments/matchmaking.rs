@@ -1,6 +1,7 @@
 //! Matchmaking: people of known skill and place queue; how long do they wait, how even and how near are their matches, and do ratings find the true order?
 
 mod crowd;
+mod judge;
 mod population;
 
 use crate::error::LabError;
@@ -9,7 +10,8 @@ use crate::link;
 use crate::parameters::{Case, Domain, Key, unless};
 use crate::plot::{Data, Plot};
 use crate::stats::Samples;
-use crowd::{Crowd, CrowdConfig, Observed, is_fair};
+use crowd::{Crowd, CrowdConfig, Observed};
+use judge::is_fair;
 
 /// A crowd, in virtual time.
 pub static EXPERIMENT: Experiment = Experiment::new("matchmaking", KEYS, METRICS, run);

@@ -10,6 +10,7 @@ use samestep_matchmaking::{
 };
 use samestep_netem::Rng;
 
+use super::judge::{Block, can_make, is_even, rank_correlation};
 use super::population::Population;
 use crate::testmatch::processor_time;
 
@@ -26,8 +27,6 @@ pub const MATCHES_EACH: u32 = 30;
 const STEADY_UNTIL: usize = 5;
 /// Those who find nobody to play their last matches with do not hold up the run.
 const DONE_AT: f64 = 0.995;
-/// Chances from 0.40 to 0.60, or for more sides as far from their share.
-const FAIR: f64 = 0.1;
 
 /// How a crowd queues.
 #[derive(Clone, Copy, Debug)]
@@ -392,85 +391,9 @@ impl Crowd {
     }
 }
 
-/// Whether chances are as even as was demanded.
-pub fn is_fair(imbalance: f64) -> bool {
-    imbalance <= FAIR
-}
-
-/// A ticket's players and what they can together.
-type Block = (usize, Strength);
-
-/// Whether this block and some of those before it complete a match that is accepted.
-fn can_make(
-    blocks: &[Block],
-    last: usize,
-    missing: usize,
-    chosen: &mut Vec<Block>,
-    accepts: &mut impl FnMut(&[Block]) -> bool,
-) -> bool {
-    let block = blocks[last];
-    if block.0 > missing {
-        return false;
-    }
-    chosen.push(block);
-    let found = match missing - block.0 {
-        0 => accepts(chosen),
-        missing => (0..last).any(|before| can_make(blocks, before, missing, chosen, accepts)),
-    };
-    chosen.pop();
-    found
-}
-
-/// Whether some division of the blocks into sides is even enough.
-fn is_even(blocks: &[Block], (sides, side_size): (usize, usize), bound: f64) -> bool {
-    let divisions = sides.pow(blocks.len() as u32 - 1);
-    // The first block is on the first side: which side is which does not matter.
-    (0..divisions).any(|mut division| {
-        let mut all = vec![(0, Strength::default()); sides];
-        for (index, (size, strength)) in blocks.iter().enumerate() {
-            let side = if index == 0 { 0 } else { division % sides };
-            division /= if index == 0 { 1 } else { sides };
-            all[side].0 += size;
-            all[side].1.mean += strength.mean;
-            all[side].1.variance += strength.variance;
-        }
-        let strengths: Vec<Strength> = all.iter().map(|(_, strength)| *strength).collect();
-        all.iter().all(|(size, _)| *size == side_size) && imbalance(&strengths) <= bound
-    })
-}
-
-/// Spearman's rank correlation; equal values do not occur.
-fn rank_correlation(pairs: &[(f64, f64)]) -> f64 {
-    let ranks = |of: fn(&(f64, f64)) -> f64| {
-        let mut order: Vec<usize> = (0..pairs.len()).collect();
-        order.sort_by(|a, b| of(&pairs[*a]).total_cmp(&of(&pairs[*b])));
-        let mut ranks = vec![0.0; pairs.len()];
-        for (rank, index) in order.into_iter().enumerate() {
-            ranks[index] = rank as f64;
-        }
-        ranks
-    };
-    let (a, b) = (ranks(|p| p.0), ranks(|p| p.1));
-    let squares: f64 = a.iter().zip(&b).map(|(a, b)| (a - b) * (a - b)).sum();
-    let n = pairs.len() as f64;
-    1.0 - 6.0 * squares / (n * (n * n - 1.0))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn correlation_is_that_of_the_order() {
-        assert_eq!(
-            rank_correlation(&[(1.0, 10.0), (2.0, 11.0), (3.0, 90.0)]),
-            1.0
-        );
-        assert_eq!(
-            rank_correlation(&[(1.0, 9.0), (2.0, 8.0), (3.0, 1.0)]),
-            -1.0
-        );
-    }
 
     #[test]
     fn a_small_crowd_is_matched_and_the_run_repeats_from_its_seed() {
