@@ -86,6 +86,7 @@ fn main() {
             let formed = started.elapsed();
             let per = |time: Duration| time.as_secs_f64() * 1e6 / count as f64;
             let matches = matchmaker.running() as f64;
+            assert!(matches > 0.0);
             println!(
                 "{count:>8} {name:>22} {:>12.2} {:>12.2} {:>12.2}   {matches} matches, {} still wait",
                 per(arrived),

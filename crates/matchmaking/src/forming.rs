@@ -16,8 +16,11 @@ use crate::widening::Tolerance;
 /// Candidates of each neighbourhood that are looked at.
 const NEIGHBOURS: usize = 32;
 
-/// Candidates that groups are made of.
-const SHORTLIST: usize = 32;
+/// Candidates that groups are made of: as many as a word has bits.
+const SHORTLIST: usize = u32::BITS as usize;
+
+/// Up to so many missing players every group is tried in turn; of more there are too many.
+const SMALL: usize = 3;
 
 /// Candidates that are tried in groups at one look of a ticket.
 const MAX_TRIES: u32 = 500;
@@ -139,7 +142,7 @@ fn cost(rtt: Duration, imbalance: f64) -> f64 {
     rtt.as_secs_f64() * 1e3 + imbalance / 0.1 * IMBALANCE_COST_MS
 }
 
-/// The search for a group whose most expensive candidate is as cheap as possible.
+/// The search for a group; of a small one the most expensive candidate is as cheap as possible.
 struct Grouping<'a> {
     matchmaker: &'a Matchmaker,
     mode: &'a ModeConfig,
@@ -150,10 +153,55 @@ struct Grouping<'a> {
 
 impl<'a> Grouping<'a> {
     fn find(&mut self, missing: usize) -> Option<Group> {
-        if missing == 0 {
-            return self.judge();
+        match missing {
+            0 => self.judge(),
+            1..=SMALL => (0..self.candidates.len()).find_map(|last| self.add(last, missing)),
+            _ => self.fill(missing),
         }
-        (0..self.candidates.len()).find_map(|last| self.add(last, missing))
+    }
+
+    /// A large group: from one candidate on whoever fits all before, the cheapest first; if that does not make a match, from the next candidate on.
+    fn fill(&mut self, missing: usize) -> Option<Group> {
+        let count = self.candidates.len();
+        let suiting = self.suiting();
+        for first in 0..count {
+            let (mut left, mut open) = (missing, u32::MAX << first);
+            while left > 0 && open != 0 {
+                let next = open.trailing_zeros() as usize;
+                open &= !(1 << next);
+                let Some(candidate) = self.candidates.get(next) else {
+                    break;
+                };
+                let size = candidate.waiting.ticket.party.len();
+                if size <= left {
+                    self.chosen.push(candidate);
+                    left -= size;
+                    open &= suiting[next];
+                }
+            }
+            let found = if left == 0 { self.judge() } else { None };
+            self.chosen.truncate(1);
+            self.tries += 1;
+            if found.is_some() || self.tries > MAX_TRIES {
+                return found;
+            }
+        }
+        None
+    }
+
+    /// For each candidate which others it fits, as bits.
+    fn suiting(&self) -> Vec<u32> {
+        let mut suiting = vec![0; self.candidates.len()];
+        for (a, own) in self.candidates.iter().enumerate() {
+            for (b, other) in self.candidates.iter().enumerate().skip(a + 1) {
+                let tolerance = own.tolerance.or(other.tolerance);
+                if fits(self.mode, own.waiting, other.waiting, tolerance).is_some() {
+                    suiting[a] |= 1 << b;
+                    suiting[b] |= 1 << a;
+                }
+            }
+        }
+        suiting
     }
 
     /// A group with this candidate and cheaper ones.

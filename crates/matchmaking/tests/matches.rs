@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use samestep_matchmaking::*;
+use samestep_netem::Rng;
 
 const DUEL: ModeId = ModeId(1);
 const TEAMS: ModeId = ModeId(2);
@@ -380,6 +381,43 @@ fn a_vacancy_has_to_make_sense() {
         None,
         "it was taken back"
     );
+}
+
+#[test]
+fn large_teams_are_found_in_a_mixed_crowd() {
+    const FIVES: ModeId = ModeId(5);
+    let config = MatchmakerConfig::default().mode(FIVES, ModeConfig::new(2, 5));
+    let mut matchmaker = Matchmaker::new(config).expect("these settings make sense");
+    let mut rng = Rng::new(1);
+    let (mut players, mut matched, mut waited) = (0, 0, Vec::new());
+    for step in 0..600 {
+        let now = ms(100 * step);
+        // Twenty players a second, every fourth ticket for two.
+        for _ in 0..2 {
+            let size = 1 + u64::from(rng.chance(0.25));
+            let of = (0..size).map(|_| {
+                players += 1;
+                entrant(players, 25.0 + 8.0 * rng.normal(), rng.range(5..50))
+            });
+            let ticket = Ticket {
+                mode: FIVES,
+                party: of.collect(),
+                takes_vacancy: false,
+            };
+            queue(&mut matchmaker, now, vec![ticket]);
+        }
+        matchmaker.handle_timeout(now);
+        while let Some(event) = matchmaker.poll_event() {
+            let MatchmakerEvent::Formed(formed) = event else {
+                panic!("nobody waits for so long");
+            };
+            assert!(formed.imbalance <= 0.1, "{}", formed.imbalance);
+            matched += 10;
+            waited.push(now);
+        }
+    }
+    assert!(matched * 20 > players * 19, "{matched} of {players}");
+    assert!(waited[0] < s(5.0));
 }
 
 #[test]
