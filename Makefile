@@ -97,7 +97,7 @@ report: setup
 	@$(SAMESTEP) lab report --out lab-out --figures README.md --figures GUIDE.md
 
 bench: setup
-	@$(CARGO) bench -p samestep-wire -p samestep-proto -p samestep-session -p samestep-transport -p samestep-traversal -p samestep-sync -p samestep-evaluation -p samestep-hat-hunters -p samestep-rawrlocks -p samestep-skirmish -p samestep-sublockus
+	@$(CARGO) bench -p samestep-wire -p samestep-matchmaking -p samestep-proto -p samestep-session -p samestep-transport -p samestep-traversal -p samestep-sync -p samestep-evaluation -p samestep-hat-hunters -p samestep-rawrlocks -p samestep-skirmish -p samestep-sublockus
 
 soak: setup
 	@$(SAMESTEP) lab soak --seeds 20000

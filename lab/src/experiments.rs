@@ -17,6 +17,7 @@ mod jitter;
 mod join;
 mod lockstep;
 mod loss_latency;
+mod matchmaking;
 mod migration;
 mod models;
 mod ownership;
@@ -32,7 +33,7 @@ mod update_window;
 use crate::experiment::Experiment;
 
 /// Every experiment there is.
-pub static EXPERIMENTS: [&Experiment; 34] = [
+pub static EXPERIMENTS: [&Experiment; 35] = [
     &delivery::EXPERIMENT,
     &jitter::EXPERIMENT,
     &loss_latency::EXPERIMENT,
@@ -67,4 +68,5 @@ pub static EXPERIMENTS: [&Experiment; 34] = [
     &reaction::EXPERIMENT,
     &host_cost::EXPERIMENT,
     &hidden::EXPERIMENT,
+    &matchmaking::EXPERIMENT,
 ];

@@ -17,7 +17,7 @@ macro_rules! plans {
 }
 
 /// The built-in plans with their texts, in the order they are listed and reported.
-const PLANS: [(&str, &str); 34] = plans![
+const PLANS: [(&str, &str); 35] = plans![
     "delivery",
     "jitter",
     "loss-latency",
@@ -52,6 +52,7 @@ const PLANS: [(&str, &str); 34] = plans![
     "reaction",
     "host-cost",
     "hidden",
+    "matchmaking",
 ];
 
 /// One plan, checked against its experiment.
