@@ -32,7 +32,8 @@ use crate::room::Room;
 use crate::secret::{PasswordCost, PasswordHash, RoomPassword};
 use crate::store::{Table, Write};
 
-pub use list::{Filter, MAX_LISTED};
+pub use list::{Filter, ListMessage, MAX_LISTED};
+pub use presence::{BEAT, SILENCE};
 
 /// Requests that wait for one room.
 const ROOM_QUEUE: usize = 256;
