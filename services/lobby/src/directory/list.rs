@@ -10,6 +10,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::{ConnectionId, Directory, Output, ms};
 use crate::events::RoomSummary;
 use crate::ids::RoomId;
+use crate::limits::Origin;
 use crate::protocol::MAX_TITLE_CHARS;
 use crate::refusal::Refusal;
 use crate::room::Room;
@@ -86,6 +87,23 @@ pub enum ListMessage {
         /// Rooms that match no longer.
         removed: Vec<RoomId>,
     },
+    /// The list cannot be watched, and the connection ends.
+    Refused {
+        /// For programs.
+        code: String,
+        /// For people.
+        words: String,
+    },
+}
+
+impl ListMessage {
+    /// Why the list cannot be watched.
+    pub fn refused(refusal: Refusal) -> Self {
+        Self::Refused {
+            code: refusal.code().into(),
+            words: refusal.to_string(),
+        }
+    }
 }
 
 /// Who watches with one filter.
@@ -133,6 +151,15 @@ fn frame(message: &ListMessage) -> Arc<str> {
 }
 
 impl Directory {
+    /// Whether somebody there may read the list, or begin to watch it, now.
+    ///
+    /// # Errors
+    /// [`Refusal::TooOften`].
+    pub fn may_browse(&mut self, now: Duration, from: Origin) -> Result<(), Refusal> {
+        let allowed = self.browsing.take(ms(now), from);
+        allowed.then_some(()).ok_or(Refusal::TooOften)
+    }
+
     /// A page of the list, in the order of the rooms' ids.
     ///
     /// # Errors

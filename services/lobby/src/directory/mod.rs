@@ -4,14 +4,19 @@
 //! that changes a room is decided on what the directory knows of it, committed on the condition that it is still so, and answered when the store has it; a
 //! room has one commit under way, and what comes meanwhile waits. A conflict, and any refusal by what another lobby may have changed, has the room read again first.
 
+mod answers;
 mod commits;
+mod config;
 mod decide;
 mod list;
+mod mirror;
 #[cfg(test)]
 mod model;
+mod output;
 mod presence;
 #[cfg(test)]
 mod schedules;
+mod task;
 #[cfg(test)]
 mod tests;
 
@@ -22,18 +27,19 @@ use std::time::Duration;
 
 use blake2::{Blake2s256, Digest};
 use samestep_proto::{LobbyKey, TokenIssuer};
-use serde::{Deserialize, Serialize};
 
 use crate::ids::{InviteCode, LobbyId, MemberId, RoomId};
-use crate::limits::{Buckets, Origin, Rate};
-use crate::protocol::{EndReason, Message, Request};
+use crate::limits::{Buckets, Origin};
+use crate::protocol::Request;
 use crate::refusal::Refusal;
 use crate::room::Room;
-use crate::secret::{PasswordCost, PasswordHash, RoomPassword};
 use crate::store::{Table, Write};
 
+pub use config::{DirectoryConfig, DirectoryStats, Population};
 pub use list::{Filter, ListMessage, MAX_LISTED};
+pub use output::{Check, Output};
 pub use presence::{BEAT, SILENCE};
+use task::{Commit, Load, Lock, Pending, Task, Then};
 
 /// Requests that wait for one room.
 const ROOM_QUEUE: usize = 256;
@@ -41,40 +47,6 @@ const ROOM_QUEUE: usize = 256;
 const UNDER_WAY: usize = 4096;
 /// Addresses that are remembered for each limit.
 const ORIGINS: usize = 65_536;
-
-/// What a lobby allows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct DirectoryConfig {
-    /// How many seconds a member may be away. Default 60.
-    pub grace_s: u32,
-    /// Most rooms. Default 10,000.
-    pub max_rooms: usize,
-    /// How many seconds a connect token is good, at most 300. Default 120.
-    pub token_life_s: u32,
-    /// Creating and joining, for each address. Default 60, then 5 in a second.
-    pub entering: Rate,
-    /// Wrong codes, passwords and secrets, for each address. Default 10, then one in ten seconds.
-    pub wrong_guesses: Rate,
-    /// Requests on one connection, chat among them. Default 20, then 5 in a second.
-    pub requests: Rate,
-    /// What a password costs.
-    pub password_cost: PasswordCost,
-}
-
-impl Default for DirectoryConfig {
-    fn default() -> Self {
-        Self {
-            grace_s: 60,
-            max_rooms: 10_000,
-            token_life_s: 120,
-            entering: Rate::new(60, 5.0),
-            wrong_guesses: Rate::new(10, 0.1),
-            requests: Rate::new(20, 5.0),
-            password_cost: PasswordCost::default(),
-        }
-    }
-}
 
 /// A connection of a client, or one request over HTTP. Never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -103,101 +75,6 @@ pub struct Caller {
     pub live: bool,
 }
 
-/// What the directory wants to be sent.
-#[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "most are answers")]
-pub enum Output {
-    /// The end of a request.
-    Answer {
-        /// To whom.
-        to: ConnectionId,
-        /// Which request.
-        id: Option<u64>,
-        /// What came of it.
-        result: Result<Message, Refusal>,
-    },
-    /// The same JSON to several.
-    Tell {
-        /// To whom.
-        to: Vec<ConnectionId>,
-        /// What.
-        frame: Arc<str>,
-    },
-    /// The connection is a member's no longer: say why, then close it.
-    End {
-        /// Whose.
-        to: ConnectionId,
-        /// Why.
-        reason: EndReason,
-    },
-}
-
-/// A slow question about a password, to be answered outside of the directory.
-#[derive(Debug)]
-pub struct Check {
-    /// Which question.
-    pub id: CheckId,
-    /// The password.
-    pub password: RoomPassword,
-    /// The hash that it may belong to; none: it is to be hashed.
-    pub against: Option<PasswordHash>,
-    /// The salt of a new hash.
-    pub salt: [u8; 16],
-    /// Its cost.
-    pub cost: PasswordCost,
-}
-
-impl Check {
-    /// Hashes the password: the hash that it has, if it is the right one.
-    pub fn run(&self) -> Result<PasswordHash, Refusal> {
-        match &self.against {
-            Some(hash) if hash.is_of(&self.password) => Ok(hash.clone()),
-            Some(_) => Err(Refusal::WrongPassword),
-            None => PasswordHash::make(&self.password, self.salt, self.cost),
-        }
-    }
-}
-
-/// What a directory has done.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DirectoryStats {
-    /// Rooms that were made here.
-    pub rooms_made: u64,
-    /// Members that came in here.
-    pub joins: u64,
-    /// Members that came back here.
-    pub returns: u64,
-    /// Games that were started here.
-    pub starts: u64,
-    /// Connect tokens that were issued here.
-    pub tokens: u64,
-    /// Lines of chat that were said here.
-    pub lines: u64,
-    /// Members that were sent away here.
-    pub kicks: u64,
-    /// Members that were removed here since they were away for too long.
-    pub timed_out: u64,
-    /// Commits that the store made.
-    pub commits: u64,
-    /// Commits that met another version.
-    pub conflicts: u64,
-    /// Refused requests by their reason.
-    pub refusals: BTreeMap<Refusal, u64>,
-}
-
-/// How much there is now.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Population {
-    /// Rooms of all lobbies.
-    pub rooms: usize,
-    /// Their members.
-    pub members: usize,
-    /// Members that are connected here.
-    pub attached: usize,
-    /// Connections that watch the list here.
-    pub watchers: usize,
-}
-
 /// Random bytes from a seed, which must be secret and used once.
 struct Randomness {
     seed: [u8; 32],
@@ -220,81 +97,6 @@ impl Randomness {
 struct Mirror {
     room: Arc<Room>,
     version: u64,
-}
-
-/// What is to be done.
-#[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "most are of clients")]
-enum Task {
-    /// What a client asks.
-    Client(Caller, Option<u64>, Request),
-    /// A connection of a member has ended.
-    Gone(RoomId, MemberId),
-    /// A member that others took for gone is connected here.
-    Here(RoomId, MemberId),
-    /// The members of a lobby that is dead.
-    Orphaned(RoomId, LobbyId),
-    /// Members whose grace time is over.
-    Expired(RoomId),
-}
-
-/// A task on its way.
-#[derive(Clone, Debug)]
-struct Pending {
-    task: Task,
-    /// Found by a code or a name.
-    room: Option<RoomId>,
-    /// The room was read for this task.
-    fresh: bool,
-    /// The hash of the password that was given, once it has been checked.
-    checked: Option<PasswordHash>,
-    /// How often it met another version.
-    conflicts: u32,
-}
-
-/// What to do when a commit is made, or without one.
-#[derive(Clone, Debug)]
-enum Then {
-    /// Say that it is done.
-    Done,
-    /// Somebody is in.
-    Joined(MemberId),
-    /// Somebody has left by itself.
-    Left(MemberId),
-    /// A token is asked for.
-    Token(MemberId),
-    /// Nobody waits for an answer.
-    Nothing,
-}
-
-/// A room with a commit under way.
-#[derive(Debug)]
-struct Lock {
-    /// The version that the commit makes, unless another does.
-    next: u64,
-    /// Somebody made that version: this commit, if it is made.
-    heard: bool,
-    waiting: VecDeque<Pending>,
-}
-
-/// A commit under way.
-#[derive(Debug)]
-struct Commit {
-    room: RoomId,
-    /// The version that it replaces.
-    version: Option<u64>,
-    /// The room as it will be; none: it has vanished.
-    after: Option<Arc<Room>>,
-    pending: Pending,
-    then: Then,
-}
-
-/// A read under way, and what waits for it.
-#[derive(Debug)]
-struct Load {
-    table: Table,
-    key: String,
-    waiting: Vec<Pending>,
 }
 
 /// A connection that stays.
@@ -332,6 +134,7 @@ pub struct Directory {
     swept_ms: u64,
     lists: list::Lists,
     entering: Buckets<Origin>,
+    browsing: Buckets<Origin>,
     wrong_guesses: Buckets<Origin>,
     requests: Buckets<ConnectionId>,
     stats: DirectoryStats,
@@ -384,6 +187,7 @@ impl Directory {
             swept_ms: 0,
             lists: list::Lists::default(),
             entering: Buckets::new(config.entering, ORIGINS),
+            browsing: Buckets::new(config.browsing, ORIGINS),
             wrong_guesses: Buckets::new(config.wrong_guesses, ORIGINS),
             requests: Buckets::new(config.requests, ORIGINS),
             stats: DirectoryStats::default(),
@@ -492,6 +296,11 @@ impl Directory {
     }
 
     fn refuse(&mut self, to: Caller, id: Option<u64>, refusal: Refusal) {
+        tracing::debug!(
+            connection = to.connection.0,
+            refusal = refusal.code(),
+            "refused"
+        );
         *self.stats.refusals.entry(refusal).or_default() += 1;
         if refusal != Refusal::NotNow
             && let Some(state) = self.connections.get_mut(&to.connection)

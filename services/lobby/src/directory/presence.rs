@@ -50,6 +50,7 @@ impl Directory {
         self.swept_ms = ms(now);
         let now_ms = ms(now);
         self.entering.forget(now_ms);
+        self.browsing.forget(now_ms);
         self.wrong_guesses.forget(now_ms);
         self.requests.forget(now_ms);
         let mut tasks = Vec::new();

@@ -115,6 +115,7 @@ impl LobbyConfig {
     /// Whether it makes sense.
     pub(super) fn check(&self) -> Result<(), LobbyError> {
         let rates = [
+            self.directory.browsing,
             self.directory.entering,
             self.directory.wrong_guesses,
             self.directory.requests,

@@ -11,11 +11,12 @@ use tokio::time::MissedTickBehavior;
 use super::metrics::Counters;
 use super::{all_rooms, now};
 use crate::directory::{
-    BEAT, Caller, CheckId, CommitId, ConnectionId, Directory, DirectoryStats, Filter, LoadId,
-    Output, Population, SILENCE,
+    BEAT, Caller, CheckId, CommitId, ConnectionId, Directory, DirectoryStats, Filter, ListMessage,
+    LoadId, Output, Population, SILENCE,
 };
 use crate::events::RoomSummary;
 use crate::ids::{LobbyId, RoomId};
+use crate::limits::Origin;
 use crate::protocol::{EndReason, Message, Request};
 use crate::refusal::Refusal;
 use crate::secret::PasswordHash;
@@ -52,9 +53,10 @@ pub enum Input {
         oneshot::Sender<Result<Message, Refusal>>,
     ),
     /// A connection that watches the list.
-    Watch(ConnectionId, Filter),
+    Watch(ConnectionId, Origin, Filter),
     /// A page of the list.
     Rooms(
+        Origin,
         Filter,
         Option<RoomId>,
         usize,
@@ -177,15 +179,23 @@ impl Engine {
                 self.waiting.insert(caller.connection, to);
                 self.directory.handle(now(), caller, None, *request);
             }
-            Input::Watch(connection, filter) => {
-                if let Err(refusal) = self.directory.handle_watch(connection, filter) {
+            Input::Watch(connection, from, filter) => {
+                let allowed = self.directory.may_browse(now(), from);
+                let watching =
+                    allowed.and_then(|()| self.directory.handle_watch(connection, filter));
+                if let Err(refusal) = watching {
                     self.directory.on_refused(refusal);
-                    self.say(connection, &Message::refused(None, refusal));
+                    self.say(connection, &ListMessage::refused(refusal));
+                    // That was the last word.
+                    self.connections.remove(&connection);
                 }
             }
             // Who asked may have gone.
-            Input::Rooms(filter, after, limit, to) => {
-                drop(to.send(self.directory.rooms(&filter, after.as_ref(), limit)))
+            Input::Rooms(from, filter, after, limit, to) => {
+                let allowed = self.directory.may_browse(now(), from);
+                drop(to.send(
+                    allowed.and_then(|()| self.directory.rooms(&filter, after.as_ref(), limit)),
+                ));
             }
             Input::Refused(refusal) => self.directory.on_refused(refusal),
             Input::Stats(to) => {
@@ -272,7 +282,7 @@ impl Engine {
         self.say(to, &message);
     }
 
-    fn say(&mut self, to: ConnectionId, message: &Message) {
+    fn say(&mut self, to: ConnectionId, message: &impl serde::Serialize) {
         match serde_json::to_string(message) {
             Ok(frame) => self.send(to, Outgoing::Frame(frame.into())),
             Err(error) => tracing::error!(%error, "a message cannot be written"),

@@ -270,6 +270,7 @@ pub struct RoomList {
     (status = 200, body = RoomList), (status = "4XX", body = RefusedBody)))]
 pub async fn list_rooms(
     Shared(state): Shared<State>,
+    from: From,
     page: Result<Query<Page>, axum::extract::rejection::QueryRejection>,
 ) -> Response {
     state.counters.requests.fetch_add(1, Ordering::Relaxed);
@@ -284,7 +285,7 @@ pub async fn list_rooms(
         open: page.open,
     };
     let rooms = state
-        .ask(|to| Input::Rooms(filter, page.after, limit, to))
+        .ask(|to| Input::Rooms(from.origin, filter, page.after, limit, to))
         .await;
     match rooms.and_then(|rooms| rooms) {
         Ok(rooms) => {

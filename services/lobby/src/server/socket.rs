@@ -115,7 +115,10 @@ async fn converse(
 ) -> End {
     let watches = filter.is_some();
     if let Some(filter) = filter {
-        let _ = state.engine.send(Input::Watch(connection, filter)).await;
+        let _ = state
+            .engine
+            .send(Input::Watch(connection, from.origin, filter))
+            .await;
     }
     let silence = Duration::from_secs(state.config.silence_s.into());
     let mut stopping = state.stopping.clone();

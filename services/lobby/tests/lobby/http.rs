@@ -18,6 +18,7 @@ pub fn config() -> LobbyConfig {
     let mut config = LobbyConfig::local();
     config.max_connections_per_address = 10_000;
     config.directory.entering = Rate::new(100_000, 1000.0);
+    config.directory.browsing = Rate::new(100_000, 1000.0);
     config.directory.requests = Rate::new(1000, 100.0);
     config.directory.password_cost = PasswordCost::LEAST;
     config

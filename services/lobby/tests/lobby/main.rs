@@ -4,6 +4,8 @@ mod evening;
 mod hostile;
 mod http;
 mod killing;
+mod load;
 mod restart;
 #[path = "../../src/test_postgres.rs"]
 mod test_postgres;
+mod tokens;
