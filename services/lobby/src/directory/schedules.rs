@@ -1,5 +1,5 @@
 //! Several lobbies on one store, in random order: requests, answers that come late or never, changes heard late, lobbies that are killed. After every commit an oracle checks the store and who was
-//! removed by whom, and at every answer that what is acknowledged was committed.
+//! removed by whom, and at every answer that what is acknowledged was committed. `SAMESTEP_LOBBY_SEEDS=N` runs more of them.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::{Caller, CommitId, ConnectionId, Directory, LoadId, Output};
 use crate::ids::{LobbyId, MemberId, RoomId};
 use crate::protocol::{Attach, Create, Message, Request};
 use crate::room::{Presence, Room};
-use crate::store::{Change, CommitError, Record};
+use crate::store::{Change, CommitError, Expect, Record, Write};
 
 const NAMES: [&str; 10] = [
     "Ada", "Bob", "Cyd", "Dan", "Eve", "Fay", "Gus", "Hal", "Ivy", "ada",
@@ -49,7 +49,19 @@ struct Player {
     place: Option<(RoomId, MemberId)>,
 }
 
+/// Something that is broken, which the oracle has to find.
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    /// The store does not look at versions.
+    BlindStore,
+    /// Lobbies do not hear what others change.
+    DeafLobbies,
+    /// Lobbies answer before the store has anything.
+    HastyAnswers,
+}
+
 struct World {
+    fault: Option<Fault>,
     dice: Dice,
     now: Duration,
     store: ModelStore,
@@ -70,6 +82,7 @@ struct World {
 impl World {
     fn new(seed: u64, lobbies: usize) -> Self {
         let mut world = Self {
+            fault: None,
             dice: Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
             now: START,
             store: ModelStore::default(),
@@ -201,12 +214,23 @@ impl World {
             0 => {
                 if let Some((id, writes)) = lobby.directory.poll_commit() {
                     let before = self.store.rooms();
-                    let outcome = self.store.commit(&writes);
+                    let outcome = match self.fault {
+                        Some(Fault::BlindStore) => {
+                            let any = writes.into_iter().map(|write| Write {
+                                expect: Expect::Any,
+                                ..write
+                            });
+                            self.store.commit(&any.collect::<Vec<_>>())
+                        }
+                        Some(Fault::HastyAnswers) => Ok(Vec::new()),
+                        _ => self.store.commit(&writes),
+                    };
                     let changes = outcome.as_ref().cloned().unwrap_or_default();
                     self.lobbies[index]
                         .events
                         .push_back(Event::Committed(id, outcome.map(|_| ())));
-                    for lobby in &mut self.lobbies {
+                    let heard = self.fault != Some(Fault::DeafLobbies);
+                    for lobby in self.lobbies.iter_mut().filter(|_| heard) {
                         lobby.changes.extend(changes.iter().cloned());
                     }
                     self.judge(&before);
@@ -423,7 +447,12 @@ impl World {
 }
 
 fn run(seed: u64, lobbies: usize) -> usize {
+    run_broken(seed, lobbies, None)
+}
+
+fn run_broken(seed: u64, lobbies: usize, fault: Option<Fault>) -> usize {
     let mut world = World::new(seed, lobbies);
+    world.fault = fault;
     for _ in 0..1500 {
         world.step();
     }
@@ -444,7 +473,10 @@ fn run(seed: u64, lobbies: usize) -> usize {
 
 #[test]
 fn two_lobbies_of_one_store_keep_the_invariants_in_any_order() {
-    let acknowledged: usize = (1..=60).map(|seed| run(seed, 2)).sum();
+    let more = std::env::var("SAMESTEP_LOBBY_SEEDS")
+        .ok()
+        .and_then(|seeds| seeds.parse().ok());
+    let acknowledged: usize = (1..=more.unwrap_or(60)).map(|seed| run(seed, 2)).sum();
     assert!(
         acknowledged > 1000,
         "the schedules do something: {acknowledged}"
@@ -456,5 +488,14 @@ fn one_and_three_lobbies_do_too() {
     for seed in 100..120 {
         run(seed, 1);
         run(seed, 3);
+    }
+}
+
+#[test]
+fn the_oracle_finds_what_is_broken() {
+    for fault in [Fault::BlindStore, Fault::DeafLobbies, Fault::HastyAnswers] {
+        let found = (1..=20)
+            .any(|seed| std::panic::catch_unwind(|| run_broken(seed, 2, Some(fault))).is_err());
+        assert!(found);
     }
 }

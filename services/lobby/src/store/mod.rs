@@ -21,7 +21,7 @@ pub use sqlite::Sqlite;
 /// Longest key or state, in bytes.
 pub const MAX_KEY_BYTES: usize = 256;
 /// Largest payload, in bytes.
-pub const MAX_PAYLOAD_BYTES: usize = 256 * 1024;
+pub const MAX_PAYLOAD_BYTES: usize = 512 * 1024;
 /// Most writes of one commit.
 pub const MAX_WRITES: usize = 256;
 /// Changes that wait for a watcher before it is told to look at everything again.

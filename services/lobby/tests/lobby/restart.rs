@@ -52,7 +52,7 @@ fn a_lobby_with_a_file_goes_on_where_it_was() {
 #[test]
 fn what_cannot_be_says_so() {
     let file = LobbyConfig {
-        store: StoreChoice::Sqlite("/nowhere/lobby.db".into()),
+        store: StoreChoice::Sqlite("/dev/null/lobby.db".into()),
         ..config()
     };
     assert_eq!(Lobby::start(file.clone()).unwrap_err(), LobbyError::NoKey);
