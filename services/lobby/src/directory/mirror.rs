@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{ConnectionId, Directory, Mirror, Output, Task};
+use super::{ConnectionId, Directory, Mirror, Output, Task, VANISHED};
 use crate::events::events;
 use crate::ids::{MemberId, RoomId};
 use crate::protocol::{EndReason, Message};
@@ -59,6 +59,9 @@ impl Directory {
             }
             return;
         };
+        if self.vanished.contains(&id) {
+            return;
+        }
         match serde_json::from_slice::<Room>(&record.payload) {
             Ok(room) => self.install(now, &id, record.version, Arc::new(room), None),
             Err(error) => {
@@ -162,6 +165,14 @@ impl Directory {
     }
 
     pub(super) fn uninstall(&mut self, id: &RoomId, leaver: Option<MemberId>) {
+        if self.vanished.insert(id.clone()) {
+            self.vanished_order.push_back(id.clone());
+        }
+        if self.vanished_order.len() > VANISHED
+            && let Some(oldest) = self.vanished_order.pop_front()
+        {
+            self.vanished.remove(&oldest);
+        }
         let Some(mirror) = self.rooms.remove(id) else {
             return;
         };

@@ -45,6 +45,8 @@ use task::{Commit, Load, Lock, Pending, Task, Then};
 const ROOM_QUEUE: usize = 256;
 /// Commits and reads that are under way.
 const UNDER_WAY: usize = 4096;
+/// Vanished rooms that are remembered: far more than vanish while a read is under way.
+const VANISHED: usize = 20_000;
 /// Addresses that are remembered for each limit.
 const ORIGINS: usize = 65_536;
 
@@ -118,6 +120,9 @@ pub struct Directory {
     is_shared: bool,
     rooms: BTreeMap<RoomId, Mirror>,
     codes: BTreeMap<InviteCode, RoomId>,
+    /// Rooms that have vanished, the newest last: a read that began before may still find them.
+    vanished: BTreeSet<RoomId>,
+    vanished_order: VecDeque<RoomId>,
     connections: BTreeMap<ConnectionId, Connection>,
     attached: BTreeMap<(RoomId, MemberId), ConnectionId>,
     /// Rooms with a commit under way, and what waits for them.
@@ -174,6 +179,8 @@ impl Directory {
             is_shared,
             rooms: BTreeMap::new(),
             codes: BTreeMap::new(),
+            vanished: BTreeSet::new(),
+            vanished_order: VecDeque::new(),
             connections: BTreeMap::new(),
             attached: BTreeMap::new(),
             locked: BTreeMap::new(),

@@ -476,7 +476,7 @@ fn two_lobbies_of_one_store_keep_the_invariants_in_any_order() {
     let more = std::env::var("SAMESTEP_LOBBY_SEEDS")
         .ok()
         .and_then(|seeds| seeds.parse().ok());
-    let acknowledged: usize = (1..=more.unwrap_or(60)).map(|seed| run(seed, 2)).sum();
+    let acknowledged: usize = (1..=more.unwrap_or(100)).map(|seed| run(seed, 2)).sum();
     assert!(
         acknowledged > 1000,
         "the schedules do something: {acknowledged}"
