@@ -20,6 +20,14 @@ impl Directory {
         let Ok(id) = key.parse::<RoomId>() else {
             return;
         };
+        if version.is_none() {
+            // Rooms do not come back. A commit that is under way ends as it does: it finds the room gone.
+            self.bury(&id);
+            if !self.locked.contains_key(&id) {
+                self.uninstall(&id, None);
+            }
+            return;
+        }
         let known = self.rooms.get(&id).map_or(0, |mirror| mirror.version);
         // What is under way will tell: it is this change, or it meets it.
         let news = version.map_or(known > 0, |version| version > known);
@@ -79,6 +87,9 @@ impl Directory {
         room: Arc<Room>,
         leaver: Option<MemberId>,
     ) {
+        if self.vanished.contains(id) {
+            return self.uninstall(id, leaver);
+        }
         let before = self.rooms.get(id).cloned();
         if before
             .as_ref()
@@ -164,7 +175,8 @@ impl Directory {
         }
     }
 
-    pub(super) fn uninstall(&mut self, id: &RoomId, leaver: Option<MemberId>) {
+    /// Remembers that a room has vanished.
+    fn bury(&mut self, id: &RoomId) {
         if self.vanished.insert(id.clone()) {
             self.vanished_order.push_back(id.clone());
         }
@@ -173,6 +185,10 @@ impl Directory {
         {
             self.vanished.remove(&oldest);
         }
+    }
+
+    pub(super) fn uninstall(&mut self, id: &RoomId, leaver: Option<MemberId>) {
+        self.bury(id);
         let Some(mirror) = self.rooms.remove(id) else {
             return;
         };
