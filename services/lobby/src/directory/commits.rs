@@ -138,6 +138,9 @@ impl Directory {
         if heard && outcome.is_err() {
             self.ask(Table::Rooms, room.clone().into());
         }
+        if outcome.is_err() && self.vanished.contains(&room) {
+            self.uninstall(&room, None);
+        }
         match outcome {
             Ok(()) => {
                 self.stats.commits += 1;
