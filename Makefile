@@ -98,6 +98,7 @@ report: setup
 
 bench: setup
 	@$(CARGO) bench -p samestep-wire -p samestep-matchmaking -p samestep-proto -p samestep-session -p samestep-transport -p samestep-traversal -p samestep-sync -p samestep-evaluation -p samestep-hat-hunters -p samestep-rawrlocks -p samestep-skirmish -p samestep-sublockus
+	@$(CARGO) run --release -p samestep-lobby --example load
 
 soak: setup
 	@$(SAMESTEP) lab soak --seeds 20000

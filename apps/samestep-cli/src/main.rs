@@ -6,6 +6,7 @@
 //! samestep console host                      a room for several terminals; `join` and `peer` take part
 //! samestep demo --latency 80 --loss 5%       a host and three bots over real UDP, with a live table
 //! samestep bots skirmish                     bots on the terminal; `replay` shows a recorded match
+//! samestep lobby --store sqlite:lobby.db     a lobby for people who know no address
 //! samestep sync-test sublockus --seed 3      a game against itself
 //! samestep lab run delivery                  an experiment; `lab list`, `lab report`, `lab soak`
 //! samestep --help
@@ -23,6 +24,7 @@ mod demo;
 mod discover;
 mod games;
 mod lab;
+mod lobby;
 mod online;
 mod ping;
 mod play;
@@ -69,6 +71,9 @@ enum Command {
     /// Connect tokens: who may join a server that asks for them
     #[command(subcommand)]
     Token(token::Command),
+    /// A lobby: rooms, codes, chat and connect tokens for people who know no address
+    #[command(after_help = failure::codes())]
+    Lobby(lobby::Arguments),
     /// See and play the games, in the browser or in a window
     Play(play::Arguments),
     /// A host and three bots over real UDP through an impaired link, with a live table
@@ -108,6 +113,7 @@ fn main() -> ExitCode {
         Command::Discover(arguments) => discover::run(&arguments),
         Command::Ping(arguments) => ping::run(&arguments),
         Command::Token(command) => token::run(&command),
+        Command::Lobby(arguments) => lobby::run(&arguments),
         Command::Play(arguments) => play::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Proxy(arguments) => proxy::run(&arguments),

@@ -1,7 +1,8 @@
 //! The program as its users meet it: arguments in, text and exit code out.
 
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
 fn samestep(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_samestep"))
@@ -198,4 +199,98 @@ fn the_proxy_says_what_it_does_and_ends() {
         out(&output)
     );
     assert_eq!(output.status.code(), Some(0));
+}
+
+/// A lobby as a process, and where it says it is.
+fn lobby(arguments: &[&str]) -> (Child, String) {
+    let mut lobby = Command::new(env!("CARGO_BIN_EXE_samestep"))
+        .args(["lobby", "--listen", "127.0.0.1:0"])
+        .args(arguments)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let stdout = BufReader::new(lobby.stdout.take().expect("its output"));
+    let mut lines = stdout.lines().map_while(Result::ok);
+    let address = lines.find_map(|line| Some(line.split_once("http://")?.1.to_owned()));
+    (lobby, address.expect("the lobby says where it is"))
+}
+
+#[cfg(unix)]
+#[test]
+fn a_lobby_is_served_closed_and_opened_again() {
+    use samestep_lobby::protocol::{Attach, Create, Message, Request};
+    use samestep_lobby::{Client, RejoinSecret};
+
+    let store = directory("lobby").join("lobby.db");
+    let store = format!("sqlite:{}", store.display());
+    let (mut process, address) = lobby(&["--store", &store]);
+    let mut ada = Client::connect(&address).expect("a lobby");
+    let create: Create = serde_json::from_value(serde_json::json!({
+        "room": { "title": "Friday", "game": "sublockus" },
+        "member": {
+            "name": "Ada",
+            "key": samestep::proto::Identity::from_secret([1; 32]).public_key().to_string(),
+            "secret": String::from(RejoinSecret::from_bytes([2; 32])),
+        },
+    }))
+    .expect("a request");
+    let secret = create.member.secret.clone();
+    let joined = ada.enter(Request::Create(create)).expect("a room");
+    let stopped = Command::new("kill")
+        .args(["-TERM", &process.id().to_string()])
+        .status();
+    assert!(stopped.is_ok_and(|status| status.success()));
+    assert_eq!(process.wait().expect("its end").code(), Some(0));
+    let mut ended = false;
+    while let Ok(Some(message)) = ada.poll(std::time::Duration::from_secs(10)) {
+        ended |= matches!(message, Message::Ended { .. });
+    }
+    assert!(ended, "members are told");
+    let (mut process, address) = lobby(&["--store", &store]);
+    let mut ada = Client::connect(&address).expect("the lobby is back");
+    let attach = Attach {
+        room: joined.room.id,
+        member: joined.you,
+        secret,
+    };
+    let again = ada
+        .enter(Request::Attach(attach))
+        .expect("the room is there");
+    assert_eq!(
+        (again.room.title.as_str(), &again.lobby_key),
+        ("Friday", &joined.lobby_key)
+    );
+    process.kill().expect("it runs");
+    process.wait().expect("it ends");
+}
+
+#[test]
+fn a_lobby_that_cannot_be_says_why() {
+    for (arguments, words) in [
+        (&["lobby", "--store", "disk"][..], "sqlite:FILE"),
+        (&["lobby", "--config", "/nowhere.toml"], "/nowhere.toml"),
+        (
+            &[
+                "lobby",
+                "--store",
+                "postgres:host=/nowhere",
+                "--listen",
+                "127.0.0.1:0",
+            ],
+            "--key-file",
+        ),
+        (
+            &["lobby", "--store", "sqlite:/dev/null/lobby.db"],
+            "/dev/null/lobby.db",
+        ),
+    ] {
+        let output = samestep(arguments);
+        assert_ne!(output.status.code(), Some(0));
+        assert!(err(&output).contains(words), "{}", err(&output));
+    }
+    let printed = out(&samestep(&["lobby", "--print-config"]));
+    assert!(
+        printed.contains("max_connections_per_address = 128"),
+        "{printed}"
+    );
 }
