@@ -4,6 +4,7 @@ mod packet_log;
 mod player;
 mod truth;
 mod viewer;
+mod world;
 
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -18,12 +19,16 @@ pub use packet_log::PacketLog;
 use player::ViewNotes;
 pub use truth::Truth;
 pub use viewer::{Seen, Viewer, Waits};
+pub use world::ShownWorld;
 
 /// A match of which pictures are looked at once a tick of true time.
-pub type DisplayMatch<G, M> = TestMatch<Display<G>, M>;
+pub type DisplayMatch<G, M> = ShownMatch<Live<G>, M>;
+
+/// The same of a game in any world.
+pub type ShownMatch<W, M> = TestMatch<Display<W>, M>;
 
 /// Has some of those who joined draw a picture in every tick of true time.
-pub struct Display<G> {
+pub struct Display<W> {
     /// How many draw; whoever does not draw costs less.
     drawing: usize,
     truth: Truth,
@@ -31,7 +36,7 @@ pub struct Display<G> {
     known: Positions,
     /// Looks at the pictures, if anybody does.
     pub viewer: Option<Viewer>,
-    game: PhantomData<G>,
+    world: PhantomData<W>,
 }
 
 /// The picture that one program draws at a time.
@@ -50,9 +55,9 @@ pub struct Picture<'a> {
     pub truth: &'a Truth,
 }
 
-impl<G: Playable> Observer for Display<G> {
-    type World = Live<G>;
-    type Program = ViewNotes<G>;
+impl<W: ShownWorld> Observer for Display<W> {
+    type World = W;
+    type Program = ViewNotes<W>;
     const PERIOD: Duration = TICK;
 
     fn observe<M: Model>(&mut self, testbed: &mut Programs<Self, M>, _: u32) {
@@ -94,19 +99,31 @@ impl<G: Playable, M: Model> DisplayMatch<G, M> {
         script: InputScript<G>,
         model: impl Fn() -> M + 'static,
     ) -> Self {
+        // Everyone would record the same.
+        let world = move || Live::without_recording(game.clone());
+        Self::open_in(config, drawing, seed, world, script, model)
+    }
+}
+
+impl<W: ShownWorld, M: Model> ShownMatch<W, M> {
+    /// The first member opens the room. `world` makes what everyone begins with, `model` everyone's model; so many of those who join draw.
+    pub fn open_in(
+        config: MatchConfig,
+        drawing: usize,
+        seed: u64,
+        world: impl Fn() -> W + 'static,
+        script: InputScript<W::Game>,
+        model: impl Fn() -> M + 'static,
+    ) -> Self {
         let observer = Display {
             drawing,
             truth: Truth::default(),
             shown: Positions::new(),
             known: Positions::new(),
             viewer: None,
-            game: PhantomData,
+            world: PhantomData,
         };
-        let program = move |node, _| {
-            // Everyone would record the same.
-            let world = Live::without_recording(game.clone());
-            (world, model(), ViewNotes::new(node == OPENER))
-        };
+        let program = move |node, _| (world(), model(), ViewNotes::new(node == OPENER));
         TestMatch::new(config, seed, script, observer, program)
     }
 

@@ -4,6 +4,8 @@ mod games;
 mod paths;
 mod pictures;
 mod played;
+mod ruled;
+mod verdicts;
 
 use std::collections::BTreeMap;
 
@@ -15,6 +17,7 @@ use crate::testmatch::InputScript;
 pub use games::{MarkedGame, brawl, hunt};
 pub use paths::{CharacterSample, Correction, PredictedPath, TruePath};
 pub use played::{FightConfig, FightScenario, Played, PlayerRecord, play};
+pub use ruled::play_ruled;
 
 /// A game, and what its players do in it.
 pub struct ScriptedGame<G: MarkedGame> {

@@ -7,18 +7,21 @@ use samestep_session::{Match, MatchEvent, SessionEvent};
 use samestep_sync::{Live, Model, Status, Tick};
 
 use super::packet_log::PacketLog;
-use crate::testmatch::{EventLog, Playable, Positions, Program, ProgramObserver, TICK};
+use super::world::{EventOf, ShownWorld};
+use crate::testmatch::{
+    EventLog, Playable, PlayedWorld, Positions, Program, ProgramObserver, TICK,
+};
 
 /// Notes of one program.
-pub struct ViewNotes<G: Playable> {
+pub struct ViewNotes<W: ShownWorld> {
     /// The time at which the game began, by the common clock.
     began: Option<Duration>,
-    events: EventLog<G::Event>,
+    events: EventLog<EventOf<W>>,
     /// The notes of the opener.
     opener: Option<OpenerNotes>,
     /// The newest tick that is known.
     reached: Tick,
-    probe: Option<Probe<G>>,
+    probe: Option<Probe<<W as PlayedWorld>::Game>>,
 }
 
 /// Called after every call, with the time of the program's own clock, the game and how the model gets on.
@@ -32,9 +35,9 @@ struct OpenerNotes {
     sent: PacketLog,
 }
 
-impl<G: Playable> ViewNotes<G> {
+impl<W: ShownWorld> ViewNotes<W> {
     /// Notes of the opener, or of another program.
-    pub fn new(opens: bool) -> ViewNotes<G> {
+    pub fn new(opens: bool) -> ViewNotes<W> {
         ViewNotes {
             began: None,
             events: EventLog::default(),
@@ -45,19 +48,20 @@ impl<G: Playable> ViewNotes<G> {
     }
 }
 
-impl<G: Playable> ProgramObserver<Live<G>> for ViewNotes<G> {
-    fn on_call<M: Model>(&mut self, now: Duration, game: &mut Match<Live<G>, M>) {
+impl<W: ShownWorld> ProgramObserver<W> for ViewNotes<W> {
+    fn on_call<M: Model>(&mut self, now: Duration, game: &mut Match<W, M>) {
         while let Some(occurrence) = game.world_mut().poll_event() {
             self.events.push(occurrence);
         }
         if let Some(probe) = &mut self.probe {
-            probe(now, game.world(), &game.status());
+            probe(now, game.world().live(), &game.status());
         }
         let tick = game.status().tick;
         if tick <= self.reached {
             return;
         }
         self.reached = tick;
+        W::on_tick(game, now);
         if let Some(opener) = &mut self.opener {
             let mut positions = opener.spare.pop().unwrap_or_default();
             game.world().state().positions(&mut positions);
@@ -65,7 +69,7 @@ impl<G: Playable> ProgramObserver<Live<G>> for ViewNotes<G> {
         }
     }
 
-    fn on_event<M: Model>(&mut self, _: &Match<Live<G>, M>, event: &MatchEvent) {
+    fn on_event<M: Model>(&mut self, _: &Match<W, M>, event: &MatchEvent) {
         if let MatchEvent::Session(SessionEvent::Starting { at }) = event {
             self.began = Some(*at);
         }
@@ -78,14 +82,14 @@ impl<G: Playable> ProgramObserver<Live<G>> for ViewNotes<G> {
     }
 }
 
-impl<G: Playable, M: Model> Program<Live<G>, M, ViewNotes<G>> {
+impl<W: ShownWorld, M: Model> Program<W, M, ViewNotes<W>> {
     /// Has the game looked at after everything that happens to it, from here on.
-    pub fn set_probe(&mut self, probe: impl FnMut(Duration, &Live<G>, &Status) + 'static) {
+    pub fn set_probe(&mut self, probe: impl FnMut(Duration, &Live<W::Game>, &Status) + 'static) {
         self.observer.probe = Some(Box::new(probe));
     }
 
     /// The events of the game.
-    pub fn events(&self) -> &EventLog<G::Event> {
+    pub fn events(&self) -> &EventLog<EventOf<W>> {
         &self.observer.events
     }
 
@@ -110,7 +114,7 @@ impl<G: Playable, M: Model> Program<Live<G>, M, ViewNotes<G>> {
     pub fn draw(&mut self, now: Duration, shown: &mut Positions) -> (f64, Status) {
         let began = self.observer.began.unwrap_or_default();
         let time = self.game.session().time(now).unwrap_or_default();
-        self.game.shown(now).positions(shown);
+        W::shown(&mut self.game, now).positions(shown);
         let status = self.game.status();
         let time =
             time.as_secs_f64() - began.as_secs_f64() - status.interpolation_delay.as_secs_f64();

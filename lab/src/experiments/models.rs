@@ -7,7 +7,9 @@ use samestep_sync::{ModelConfig, ModelKind, RemotePlayers, StateSyncConfig};
 use super::prediction::SETTLING_S;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
-use crate::fight::{FightConfig, FightScenario, Played, PlayerRecord, brawl, hunt, play};
+use crate::fight::{
+    FightConfig, FightScenario, Played, PlayerRecord, brawl, hunt, play, play_ruled,
+};
 use crate::link;
 use crate::parameters::{Case, Domain, Key};
 use crate::stats::Samples;
@@ -35,8 +37,11 @@ fn models() -> impl Iterator<Item = (&'static str, ModelConfig)> {
     ])
 }
 
+/// Not a model but two, side by side: everyone owns its movement, and one host decides the rules.
+const BESIDE: &str = "movement-beside-rules";
+
 fn names() -> Vec<&'static str> {
-    models().map(|(name, _)| name).collect()
+    models().map(|(name, _)| name).chain([BESIDE]).collect()
 }
 
 /// The game that the plan is about, and another.
@@ -58,7 +63,7 @@ const KEYS: &[&[Key]] = &[
             "model",
             "state-sync",
             Domain::Listed(names),
-            "what keeps everyone together",
+            "what keeps everyone together; movement-beside-rules is for Sublockus alone, and plays in a mesh",
         )
         .labelled(|value| Some(value.to_string())),
         Key::number(
@@ -129,6 +134,12 @@ const METRICS: &[Metric] = &[
     ),
     Metric::new("down", "kB/s", "what a guest receives, mean"),
     Metric::new("host_up", "kB/s", "what the host sends"),
+    Metric::new(
+        "verdict_delay",
+        "ms",
+        "from a guest's shot to its own first picture that shows what came of it by the rules, median; no row where movement and rules are one",
+    ),
+    Metric::new("verdict_p99", "ms", "the same, 99th percentile"),
     Metric::wall_clock(
         "host_work",
         "µs",
@@ -151,6 +162,14 @@ fn run(context: &RunContext) -> Result<Findings, LabError> {
 fn measure(case: &Case, seed: u64) -> Result<Played, String> {
     let setting = FightConfig::of(case, link::path(case)?);
     let model = case.text("model");
+    if model == BESIDE {
+        return match case.text("game") {
+            SUBLOCKUS => play_ruled(&setting, seed),
+            game => Err(format!(
+                "{BESIDE} is for {SUBLOCKUS} alone: {game} has no movement without its rules; leave out `game`, or choose another model"
+            )),
+        };
+    }
     let (_, config) = models()
         .find(|(name, _)| *name == model)
         .expect("a model that is listed");
@@ -202,6 +221,7 @@ fn figures(played: &[Played]) -> [Option<f64>; METRICS.len()] {
         work.mean().map(|ms| ms * 1e3)
     };
     let (own, others) = (all(|p| &p.own_ms), all(|p| &p.others_ms));
+    let verdict = all(|p| &p.verdict_ms);
     let ahead = |guests: Option<f64>, host: Option<f64>| guests.zip(host).map(|(g, h)| g - h);
     [
         own.percentile(50.0),
@@ -220,6 +240,8 @@ fn figures(played: &[Played]) -> [Option<f64>; METRICS.len()] {
         rate(sum(|p| p.bytes.0), guest_seconds),
         rate(sum(|p| p.bytes.1), guest_seconds),
         rate(hosts().map(|p| p.bytes.0).sum(), seconds),
+        verdict.percentile(50.0),
+        verdict.percentile(99.0),
         work(&mut hosts()),
         work(&mut guests()),
     ]

@@ -3,7 +3,11 @@
 use std::cmp::Ordering;
 use std::time::Duration;
 
-use samestep_sync::{EntityId, Status, Tick};
+use samestep_session::PlayerId;
+use samestep_sync::{EntityId, Live, Playback, Progress, Replay, Status, Tick};
+
+use super::MarkedGame;
+use super::played::sample_of;
 
 /// A block of Sublockus or a cell of Hat Hunters, in the units that places are counted in.
 pub(super) const UNITS: i32 = 1024;
@@ -141,6 +145,28 @@ pub struct TruePath {
 }
 
 impl TruePath {
+    /// The paths of so many players by a recording, which has nothing that was only predicted. `game` is of the same kind.
+    pub(super) fn recorded<G: MarkedGame>(
+        recording: Vec<u8>,
+        game: &G,
+        players: usize,
+    ) -> Result<Vec<TruePath>, String> {
+        let replay = Replay::parse(recording).map_err(|error| error.to_string())?;
+        let world = Live::without_recording(game.clone());
+        let playback = Playback::new(replay, world).map_err(|error| error.to_string());
+        let mut playback = playback?;
+        let mut paths = vec![TruePath::default(); players];
+        loop {
+            let state = playback.world().state();
+            for (player, path) in (0..).zip(&mut paths) {
+                path.note(playback.tick(), sample_of(state, PlayerId(player), None));
+            }
+            if playback.step().map_err(|error| error.to_string())? == Progress::Ended {
+                return Ok(paths);
+            }
+        }
+    }
+
     /// Records the character at the authority's tick.
     pub fn note(&mut self, tick: Tick, own: Option<CharacterSample>) {
         let at = tick.0 as usize;

@@ -7,17 +7,18 @@ use std::time::Duration;
 use samestep_catalog::sublockus::{ArenaChoice, Builtin, Sublockus, SublockusConfig};
 use samestep_netem::Path;
 use samestep_session::PlayerId;
-use samestep_sim::NodeId;
-use samestep_sync::{EntityId, Model, Status, Tick};
+use samestep_sim::{NodeId, Topology};
+use samestep_sync::{EntityId, Live, Model, Simulation, Status, Tick};
 
 use super::pictures::PictureLog;
+use super::verdicts::VerdictLog;
 use super::{
     CharacterSample, Correction, MarkedGame, PredictedPath, ScriptedGame, ScriptedInputs, TruePath,
 };
-use crate::display::DisplayMatch;
+use crate::display::{ShownMatch, ShownWorld};
 use crate::parameters::Case;
 use crate::stats::Samples;
-use crate::testmatch::{MatchConfig, OPENER, TICK};
+use crate::testmatch::{MatchConfig, OPENER, PlayedWorld, TICK};
 
 /// The settings of a match.
 #[derive(Clone, Debug)]
@@ -110,8 +111,8 @@ pub struct Played {
     /// The judged time, in s.
     pub seconds: f64,
     /// The ticks in which players were hurt.
-    hurt: Vec<(Tick, PlayerId)>,
-    /// The true path of each player's character.
+    pub(super) hurt: Vec<(Tick, PlayerId)>,
+    /// The true path of each player's character: as recorded if the world records, else as the authority had it first.
     truth: Vec<TruePath>,
 }
 
@@ -124,6 +125,8 @@ pub struct PlayerRecord {
     pub own_ms: Samples,
     /// From others' inputs to its first picture that shows them, in ms.
     pub others_ms: Samples,
+    /// From its player's shots to its first picture that shows what came of them, in ms, where another part of the game decides that.
+    pub verdict_ms: Samples,
     /// The distance of its own character as drawn from its true path, in blocks.
     pub own_astray: Samples,
     /// The same distance of other characters.
@@ -170,14 +173,35 @@ impl Played {
     }
 }
 
-/// Plays a match.
+/// Plays a match through a host.
 pub fn play<G: MarkedGame, M: Model>(
     setting: &FightConfig,
     scripted: ScriptedGame<G>,
     seed: u64,
     model: impl Fn() -> M + 'static,
 ) -> Result<Played, String> {
-    let mut playing = Playing::begin(setting, scripted, seed, model)?;
+    let ScriptedGame { game, inputs } = scripted;
+    // Everyone would record the same.
+    let world = move || Live::without_recording(game.clone());
+    play_in(setting, Topology::Hosted, inputs, world, seed, model)
+}
+
+/// Plays a match in a room of some topology, where everyone begins with such a world.
+pub(super) fn play_in<W: ShownWorld<Game: MarkedGame>, M: Model>(
+    setting: &FightConfig,
+    topology: Topology,
+    inputs: ScriptedInputs<InputOf<W>>,
+    world: impl Fn() -> W + 'static,
+    seed: u64,
+    model: impl Fn() -> M + 'static,
+) -> Result<Played, String> {
+    let config = MatchConfig {
+        topology,
+        ..MatchConfig::hosted(setting.players, setting.path.clone(), setting.uplink_bps)
+    };
+    let script = inputs.clone().script();
+    let room = ShownMatch::open_in(config, 0, seed, world, script, model);
+    let mut playing = Playing::begin(room, inputs, setting.players)?;
     let settling = setting.settling.div_duration_f64(TICK) as u64;
     for tick in 1..settling {
         playing.play(tick)?;
@@ -200,10 +224,13 @@ struct Notes {
     predicted: Vec<PredictedPath>,
 }
 
+/// What the players of a world's game give.
+type InputOf<W> = <<W as PlayedWorld>::Game as Simulation>::Input;
+
 /// A match that is played.
-struct Playing<G: MarkedGame, M: Model> {
-    room: DisplayMatch<G, M>,
-    inputs: ScriptedInputs<G::Input>,
+struct Playing<W: ShownWorld<Game: MarkedGame>, M: Model> {
+    room: ShownMatch<W, M>,
+    inputs: ScriptedInputs<InputOf<W>>,
     /// Everyone in the room, those who watch included.
     members: u16,
     /// At which node each player is who has a character.
@@ -212,24 +239,19 @@ struct Playing<G: MarkedGame, M: Model> {
     next: usize,
     notes: Rc<RefCell<Notes>>,
     pictures: Vec<PictureLog>,
+    verdicts: Vec<VerdictLog>,
     programs: Vec<PlayerRecord>,
     apart: Samples,
     judged: bool,
 }
 
-impl<G: MarkedGame, M: Model> Playing<G, M> {
+impl<W: ShownWorld<Game: MarkedGame>, M: Model> Playing<W, M> {
     fn begin(
-        setting: &FightConfig,
-        scripted: ScriptedGame<G>,
-        seed: u64,
-        model: impl Fn() -> M + 'static,
-    ) -> Result<Playing<G, M>, String> {
-        let members = setting.players;
-        let players = members.min(G::CHARACTERS);
-        let config = MatchConfig::hosted(members, setting.path.clone(), setting.uplink_bps);
-        let ScriptedGame { game, inputs } = scripted;
-        let script = inputs.clone().script();
-        let mut room = DisplayMatch::open(config, 0, seed, game, script, model);
+        mut room: ShownMatch<W, M>,
+        inputs: ScriptedInputs<InputOf<W>>,
+        members: u16,
+    ) -> Result<Playing<W, M>, String> {
+        let players = members.min(W::Game::CHARACTERS);
         room.begin(members.into())?;
         // Players are numbered as they come, which need not be as they asked.
         let at = |player| {
@@ -246,8 +268,9 @@ impl<G: MarkedGame, M: Model> Playing<G, M> {
             next: 0,
             notes: Rc::default(),
             pictures: (0..players)
-                .map(|_| PictureLog::new(players.into(), G::TAGS))
+                .map(|_| PictureLog::new(players.into(), W::Game::TAGS))
                 .collect(),
+            verdicts: vec![VerdictLog::default(); players.into()],
             programs: (0..players).map(|_| PlayerRecord::default()).collect(),
             apart: Samples::new(),
             judged: false,
@@ -295,11 +318,17 @@ impl<G: MarkedGame, M: Model> Playing<G, M> {
         for line in lines.iter().take_while(|line| line.tick.0 < tick) {
             self.next += 1;
             let player = usize::from(line.player.0);
-            let Some((node, tag)) = self.nodes.get(player).zip(G::tag(&line.input)) else {
+            let Some(node) = self.nodes.get(player) else {
                 continue;
             };
             let phase = f64::from(node.0) / f64::from(self.members);
             let at = TICK * line.tick.0 as u32 + TICK.mul_f64(phase);
+            if W::shoots(&line.input) {
+                self.verdicts[player].expect(at, self.judged);
+            }
+            let Some(tag) = W::Game::tag(&line.input) else {
+                continue;
+            };
             for pictures in self.pictures.iter_mut().filter(|_| self.judged) {
                 pictures.expect(player, at, tag);
             }
@@ -311,7 +340,7 @@ impl<G: MarkedGame, M: Model> Playing<G, M> {
     }
 
     fn look(&mut self, time: Duration) {
-        let authority = self.room.program(OPENER).game().world();
+        let authority = self.room.program(OPENER).game().world().live();
         let present = authority.tick();
         // A program may not know whose characters the others are.
         let players = (0..self.nodes.len() as u16).map(PlayerId);
@@ -320,12 +349,16 @@ impl<G: MarkedGame, M: Model> Playing<G, M> {
         let mut pictures: Vec<Vec<Option<CharacterSample>>> = Vec::new();
         for (at, &node) in self.nodes.iter().enumerate() {
             let picture = self.room.with(node, |now, program| {
-                let game = program.game_mut().shown(now);
+                let game = W::shown(program.game_mut(), now);
                 let players = players.iter();
                 players
                     .map(|(player, character)| sample_of(game, *player, *character))
                     .collect::<Vec<_>>()
             });
+            let decided = self.room.program(node).game().world();
+            if let Some(decided) = decided.decided(PlayerId(at as u16)) {
+                self.verdicts[at].see(time, decided);
+            }
             self.pictures[at].see(time, present, &picture);
             pictures.push(picture);
         }
@@ -353,11 +386,17 @@ impl<G: MarkedGame, M: Model> Playing<G, M> {
             confirmed.filter_map(|(tick, event)| Some((*tick, authority.state().hurt(event)?)));
         let hurt = hurt.collect();
         let Notes { truth, predicted } = self.notes.take();
+        let world = authority.game().world();
+        let truth = match world.live().recorder() {
+            Some(recorder) => TruePath::recorded(recorder.bytes(), world.state(), truth.len())?,
+            None => truth,
+        };
         for (at, predicted) in predicted.into_iter().enumerate() {
             let (program, pictures) = (&mut self.programs[at], &mut self.pictures[at]);
             program.own_ticks = pictures.own_ticks(at, &predicted);
             (program.own_ms, program.others_ms) = pictures.delays(at);
             (program.own_astray, program.others_astray) = pictures.astray(at, &truth);
+            program.verdict_ms = std::mem::take(&mut self.verdicts[at]).into_delays();
             program.predicted = predicted;
         }
         Ok(Played {
@@ -371,7 +410,7 @@ impl<G: MarkedGame, M: Model> Playing<G, M> {
 }
 
 /// A player's character; `known` is the one that the authority says it is.
-fn sample_of<G: MarkedGame>(
+pub(super) fn sample_of<G: MarkedGame>(
     game: &G,
     player: PlayerId,
     known: Option<EntityId>,
@@ -381,7 +420,7 @@ fn sample_of<G: MarkedGame>(
 }
 
 /// Bytes that a member has sent and received, headers included.
-fn traffic<G: MarkedGame, M: Model>(room: &DisplayMatch<G, M>, node: NodeId) -> (u64, u64) {
+fn traffic<W: ShownWorld, M: Model>(room: &ShownMatch<W, M>, node: NodeId) -> (u64, u64) {
     let others = room.nodes().filter(|other| *other != node);
     let both = others.map(|other| {
         let (to, from) = (room.traffic(node, other), room.traffic(other, node));

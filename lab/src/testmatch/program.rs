@@ -24,6 +24,19 @@ pub trait PlayedWorld: World {
     fn steps(&self) -> u64 {
         0
     }
+
+    /// A player of a match in this world acts. False if it may not now.
+    fn give<M: Model>(
+        game: &mut Match<Self, M>,
+        now: Duration,
+        player: PlayerId,
+        input: &<Self::Game as Simulation>::Input,
+    ) -> bool
+    where
+        Self: Sized,
+    {
+        game.input(now, player, input)
+    }
 }
 
 impl<G: Simulation> PlayedWorld for Live<G> {
@@ -150,7 +163,7 @@ impl<W: PlayedWorld, M: Model, O: ProgramObserver<W>> Program<W, M, O> {
         player: PlayerId,
         input: &<W::Game as Simulation>::Input,
     ) {
-        if self.game.input(now, player, input) {
+        if W::give(&mut self.game, now, player, input) {
             self.observer.on_input(now, self.game.world(), input);
         }
     }

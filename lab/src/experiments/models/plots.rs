@@ -14,6 +14,7 @@ const SHORT: &[(&str, &str)] = &[
     ("state-sync", "sync"),
     ("state-sync-simulated", "sync sim."),
     ("state-sync-reckoned", "sync d.r."),
+    ("movement-beside-rules", "beside"),
 ];
 
 /// Delays, what views differ by, and traffic, of each game.
