@@ -60,6 +60,13 @@ fuzz_target!(|input: (bool, bool, Vec<(u8, &[u8])>)| {
     let mut variables = Variables::new(&mut fields).expect("sound declarations");
     variables.on_place(&view(1), [0; 16], 7);
     fields.other.set(Some(1.0)).expect("before it is shared");
+    // Who comes to own fields among others asks them for the values, and may be lied to: it is there from the first term.
+    let alone = View {
+        others: &[],
+        in_sync: &[],
+        ..view(1)
+    };
+    while replicator.poll(&mut fields, &alone).is_some() {}
     let (mut term, mut now) = (1, Duration::ZERO);
     for (choice, bytes) in messages {
         term += u64::from(choice % 4 == 0);
